@@ -1,0 +1,14 @@
+"""Compiled kernels; optional, so that an install without a compiler still works."""
+
+from setuptools import Extension, setup
+
+KERNELS = {
+    # module under vericap.native -> its C sources
+}
+
+setup(
+    ext_modules=[
+        Extension(f"vericap.native._{name}", sources, optional=True, extra_compile_args=["-O3"])
+        for name, sources in KERNELS.items()
+    ]
+)

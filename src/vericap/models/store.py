@@ -1,0 +1,69 @@
+"""The shipped networks and tables: found by name, checked by SHA-256, opened by ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vericap.errors import MissingPart, VericapError
+
+ROOT = Path(__file__).resolve().parent.parent / "data"
+
+
+def folder(name: str) -> Path:
+    """The folder of a shipped model or table."""
+    found = ROOT / name
+    if not (found / "meta.json").is_file():
+        raise MissingPart(f"the shipped part '{name}' is not at {found}; reinstall vericap")
+    return found
+
+
+@lru_cache(maxsize=None)
+def meta(name: str) -> dict[str, Any]:
+    """What the part says of itself: files with SHA-256, licence, source, options."""
+    found: dict[str, Any] = json.loads((folder(name) / "meta.json").read_text("utf-8"))
+    return found
+
+
+@lru_cache(maxsize=None)
+def path(name: str, file: str, *, check: bool = True) -> Path:
+    """A file of a shipped part, its SHA-256 checked once per process."""
+    found = folder(name) / file
+    expected = meta(name)["files"].get(file)
+    if expected is None or not found.is_file():
+        raise MissingPart(f"the shipped part '{name}' has no file '{file}'; reinstall vericap")
+    if check and sha256(found) != expected:
+        raise VericapError(f"{found} is damaged (SHA-256 differs from meta.json); reinstall vericap")
+    return found
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(stream)
+
+
+def _digest(stream: Any) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def session(model: Path, *, threads: int = 1) -> Any:
+    """An ONNX Runtime session on the CPU, or on what VERICAP_PROVIDERS names (comma-separated)."""
+    import os
+
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    providers = os.environ.get("VERICAP_PROVIDERS", "CPUExecutionProvider").split(",")
+    try:
+        return ort.InferenceSession(str(model), options, providers=providers)
+    except Exception as error:  # onnxruntime raises its own, unexported types
+        raise VericapError(f"{model} is not a model ONNX Runtime can open ({error})") from error

@@ -1,0 +1,17 @@
+"""Compiled kernels, each with a Python twin that serves where no compiler was found."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from types import ModuleType
+
+
+def load(name: str) -> ModuleType | None:
+    """The compiled kernel `vericap.native.<name>`, or None where it was not built or is switched off."""
+    if os.environ.get("VERICAP_PURE_PYTHON") == "1":
+        return None
+    try:
+        return import_module(f"vericap.native._{name}")
+    except ImportError:
+        return None

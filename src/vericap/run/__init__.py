@@ -1,0 +1,1 @@
+"""The engine: what is needed, computed once, in batches."""
