@@ -18,7 +18,7 @@ class UnknownName(VericapError):
 
 
 class MissingPart(VericapError):
-    """An optional package, model or data set that is not installed; the message names the command that brings it."""
+    """An optional part that is not installed; the message names the command that brings it."""
 
 
 @dataclass(frozen=True)

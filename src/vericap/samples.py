@@ -40,9 +40,11 @@ def reference_list(value: Any) -> tuple[str, ...]:
     return tuple(caption(item, f"reference {number}") for number, item in enumerate(value, 1))
 
 
-def make(identifier: Any, candidate: Any, references: Any = (), image: Any = None, objects: Any = None) -> Sample:
+def make(
+    identifier: Any, candidate: Any, references: Any = (), image: Any = None, objects: Any = None
+) -> Sample:
     """Check one record and make a Sample of it; raises InputError with the reason."""
-    if identifier is None or identifier == "" or isinstance(identifier, float) and identifier != identifier:
+    if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
         raise InputError("the id is missing")
     return Sample(
         id=str(identifier),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,14 @@ def folder(name: str) -> Path:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def meta(name: str) -> dict[str, Any]:
     """What the part says of itself: files with SHA-256, licence, source, options."""
     found: dict[str, Any] = json.loads((folder(name) / "meta.json").read_text("utf-8"))
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def path(name: str, file: str, *, check: bool = True) -> Path:
     """A file of a shipped part, its SHA-256 checked once per process."""
     found = folder(name) / file
@@ -42,7 +42,11 @@ def path(name: str, file: str, *, check: bool = True) -> Path:
 
 def sha256(file: Path) -> str:
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(stream)
+        return (
+            hashlib.file_digest(stream, "sha256").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else _digest(stream)
+        )
 
 
 def _digest(stream: Any) -> str:

@@ -45,7 +45,9 @@ class Cache:
             self._db = sqlite3.connect(root / f"{kind}.sqlite", timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=OFF")
-            self._db.execute("CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"
+            )
         except (OSError, sqlite3.Error) as error:
             raise VericapError(
                 f"the cache folder {root} cannot be used ({error}); "

@@ -1,0 +1,133 @@
+"""What a run gives back: corpus scores with signatures, one row per caption, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import Problem
+from vericap.metrics.base import Metric, Statistics
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A corpus score. `value` is None only with a `reason`."""
+
+    name: str
+    value: float | None
+    signature: str
+    count: int
+    direction: str = "higher"
+    interval: tuple[float, float] | None = None
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return float("nan") if self.value is None else self.value
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"value": self.value, "count": self.count, "direction": self.direction}
+        if self.interval is not None:
+            found["interval"] = list(self.interval)
+        if self.reason:
+            found["reason"] = self.reason
+        return {**found, "signature": self.signature}
+
+
+@dataclass
+class Result:
+    """Scores of one system."""
+
+    ids: list[str]
+    metrics: dict[str, Metric]
+    statistics: dict[str, Statistics]
+    corpus: dict[str, Score] = field(default_factory=dict)
+    candidates: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __getitem__(self, name: str) -> Floats:
+        """Per-caption scores of a metric."""
+        statistics = self.statistics[name]
+        scores = self.metrics[name].captions(statistics.values)
+        return np.where(np.isnan(statistics.values[:, 0]), np.nan, scores)
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """Column name -> one value per caption, with the columns that metrics add."""
+        columns: dict[str, Any] = {"id": self.ids}
+        if self.candidates:
+            columns["candidate"] = self.candidates
+        for name, statistics in self.statistics.items():
+            columns[name] = self[name]
+            columns.update({f"{name}.{suffix}": values for suffix, values in statistics.columns.items()})
+        reasons = self._reasons()
+        if reasons:
+            columns["problem"] = [reasons.get(row) for row in range(len(self.ids))]
+        for name, statistics in self.statistics.items():
+            if statistics.explanations is not None:
+                columns[f"{name}.explanation"] = statistics.explanations
+        return columns
+
+    def _reasons(self) -> dict[int, str]:
+        found: dict[int, list[str]] = {}
+        for name, statistics in self.statistics.items():
+            for row, reason in statistics.problems.items():
+                found.setdefault(row, []).append(f"{name}: {reason}")
+        return {row: "; ".join(reasons) for row, reasons in found.items()}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One plain dict per caption; an undefined score is None."""
+        table = self.table
+        names = list(table)
+        for row in range(len(self.ids)):
+            yield {name: plain(table[name][row]) for name in names}
+
+    def summary(self) -> Mapping[str, Any]:
+        """Corpus scores and what there is to say about them, as plain data."""
+        return {
+            "captions": len(self.ids),
+            "scores": {name: score.as_dict() for name, score in self.corpus.items()},
+            "warnings": self.warnings,
+            "notes": self.notes,
+            "problems": [str(problem) for problem in self.problems],
+        }
+
+    def to_arrow(self) -> pyarrow.Table:
+        import json
+
+        import pyarrow as pa
+
+        columns = {}
+        for name, values in self.table.items():
+            if name.endswith(".explanation"):
+                values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+            columns[name] = pa.array([plain(value) for value in values])
+        return pa.table(columns)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        from vericap.errors import require
+
+        require("pandas", "all", "a pandas table")
+        return self.to_arrow().to_pandas()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it; NaN becomes None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and value != value:
+        return None
+    return value

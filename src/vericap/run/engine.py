@@ -1,0 +1,136 @@
+"""Score a batch with several metrics: shared analyses once, statistics, corpus scores, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from vericap.errors import Problem, VericapError
+from vericap.metrics.base import Metric, Statistics
+from vericap.metrics.registry import resolve
+from vericap.results import Result, Score
+from vericap.run.batch import Batch, Settings
+from vericap.run.significance import aggregate, bootstrap, interval
+from vericap.samples import Sample
+
+SHARD = 50_000  # samples analysed at once; bounds memory whatever the size of the corpus
+
+
+def score_batch(
+    samples: Iterable[Sample] | Batch,
+    metrics: str | Iterable[str | Metric] | Sequence[Metric],
+    settings: Settings | None = None,
+    *,
+    confidence: bool = False,
+    resamples: int = 1000,
+) -> Result:
+    """Run metrics over samples. Rows that cannot be judged are reported, the rest is scored."""
+    batch = samples if isinstance(samples, Batch) else Batch.of(samples, settings)
+    chosen = resolve(metrics)
+    if not len(batch):
+        raise VericapError("there is nothing to score: no usable record was found")
+    for metric in chosen:
+        check_needs(metric, batch)
+    statistics = collect(chosen, batch)
+    result = Result(
+        ids=batch.ids,
+        metrics={metric.label: metric for metric in chosen},
+        statistics=statistics,
+        candidates=batch.candidate_texts(),
+    )
+    for name, found in statistics.items():
+        result.warnings += [text for text in found.warnings if text not in result.warnings]
+        result.problems += [
+            Problem(batch.ids[row], f"{name}: {why}") for row, why in sorted(found.problems.items())
+        ]
+    result.corpus = corpus_scores(result, batch)
+    if confidence:
+        add_intervals(result, resamples=resamples, seed=batch.settings.seed)
+    return result
+
+
+def check_needs(metric: Metric, batch: Batch) -> None:
+    """Refuse a metric whose input is nowhere in the batch, before any work is done."""
+    if metric.languages and batch.settings.lang not in metric.languages:
+        raise VericapError(
+            f"metric '{metric.label}' is for language {' or '.join(metric.languages)}, "
+            f"not '{batch.settings.lang}'; choose it with --lang"
+        )
+    if "references" in metric.needs and not batch.reference_index.size:
+        raise VericapError(
+            f"metric '{metric.label}' needs references; give --references or put them in the records"
+        )
+    if "image" in metric.needs and not batch.image_keys:
+        raise VericapError(
+            f"metric '{metric.label}' looks at images; name them in the records (`image`), with --images DIR"
+        )
+
+
+def collect(metrics: Sequence[Metric], batch: Batch) -> dict[str, Statistics]:
+    """Statistics of every metric, shard by shard where the batch is large."""
+    if len(batch) <= SHARD:
+        return {metric.label: one(metric, batch, metric.prepare(batch)) for metric in metrics}
+    spans = [range(start, min(start + SHARD, len(batch))) for start in range(0, len(batch), SHARD)]
+    states: dict[str, list[Any]] = {metric.label: [] for metric in metrics}
+    if any(type(metric).prepare is not Metric.prepare for metric in metrics):
+        for span in spans:
+            shard = batch.rows(span)
+            for metric in metrics:
+                states[metric.label].append(metric.prepare(shard))
+    merged = {m.label: m.merge(states[m.label]) if states[m.label] else None for m in metrics}
+    parts: dict[str, list[Statistics]] = {metric.label: [] for metric in metrics}
+    for span in spans:
+        shard = batch.rows(span)
+        for metric in metrics:
+            parts[metric.label].append(one(metric, shard, merged[metric.label]))
+    return {name: Statistics.concatenate(found) for name, found in parts.items()}
+
+
+def one(metric: Metric, batch: Batch, state: Any) -> Statistics:
+    """Statistics of one metric, with the promise checked that every undefined row has a reason."""
+    found = metric.statistics(batch, state)
+    if len(found.values) != len(batch):
+        raise RuntimeError(f"metric '{metric.label}' gave {len(found.values)} rows for {len(batch)} samples")
+    for row in np.flatnonzero(np.isnan(found.values[:, 0])):
+        found.problems.setdefault(int(row), "undefined, and the metric gave no reason")
+    return found
+
+
+def corpus_scores(result: Result, batch: Batch) -> dict[str, Score]:
+    scores = {}
+    for name, metric in result.metrics.items():
+        values = result.statistics[name].values
+        count = int((~np.isnan(values[:, 0])).sum())
+        value = aggregate(metric, values)
+        undefined = value != value
+        scores[name] = Score(
+            name=name,
+            value=None if undefined else value,
+            signature=metric.signature(batch),
+            count=count,
+            direction=metric.direction,
+            reason=_why_undefined(result.statistics[name]) if undefined else "",
+        )
+    return scores
+
+
+def _why_undefined(statistics: Statistics) -> str:
+    reasons = list(dict.fromkeys(statistics.problems.values()))
+    return reasons[0] if reasons else "not defined on this corpus"
+
+
+def add_intervals(result: Result, *, resamples: int, seed: int) -> None:
+    """95 % percentile intervals for every corpus score, from one set of draws."""
+    names = list(result.metrics)
+    draws = bootstrap(
+        [result.metrics[name] for name in names],
+        [result.statistics[name].values for name in names],
+        resamples=resamples,
+        seed=seed,
+    )
+    for place, name in enumerate(names):
+        score = result.corpus[name]
+        if score.value is not None:
+            result.corpus[name] = Score(**{**vars(score), "interval": interval(draws[:, place])})
