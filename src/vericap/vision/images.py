@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "MPO", "JPEG2000", "AVIF")
-SUFFIXES = tuple(".jpg .jpeg .png .webp .gif .bmp .tif .tiff .ppm .jp2 .avif .JPG .JPEG .PNG".split())
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
+SUFFIXES += (".JPG", ".JPEG", ".PNG")
 MAX_BYTES = 256 * 1024 * 1024
 MAX_PIXELS = 80_000_000  # 240 MB as RGB; a photo of a 61-megapixel camera passes
 
