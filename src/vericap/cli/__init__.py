@@ -1,1 +1,85 @@
+"""The command line: parse arguments, call the library, print."""
 
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from vericap import __version__
+from vericap.errors import VericapError
+
+# command -> one line of help; the module of the same name is imported only when the command runs.
+COMMANDS = {
+    "score": "score a file of captions",
+    "compare": "compare systems, with significance",
+    "metrics": "list the metrics, or print one metric's card",
+    "doctor": "what is installed, which models are found, what is missing",
+}
+
+GOOD, BAD_RECORDS, USAGE = 0, 1, 2
+
+
+def parser_for(command: str) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    module = import_module(f"vericap.cli.{command.replace('-', '_')}")
+    parser = argparse.ArgumentParser(
+        prog=f"vericap {command}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: vericap COMMAND ...",
+            "",
+            "Is the caption true to the image, does it say what matters, does it read well?",
+            "",
+            *lines,
+            "",
+            "`vericap COMMAND --help` tells more; `vericap --version` prints the version.",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Exit codes: 0 good, 1 finished with bad records, 2 usage or unreadable input."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(usage())
+        return GOOD if words else USAGE
+    if words[0] in ("-V", "--version"):
+        print(f"vericap {__version__}")
+        return GOOD
+    if words[0] not in COMMANDS:
+        print(f"vericap: unknown command '{words[0]}'{_nearest(words[0])}\n\n{usage()}", file=sys.stderr)
+        return USAGE
+    try:
+        args = parser_for(words[0]).parse_args(words[1:])
+        return int(args.run(args))
+    except VericapError as error:
+        print(f"vericap: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("vericap: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+
+
+def _nearest(word: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,106 @@
+"""Arguments and messages that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vericap.errors import InputError, Problem
+from vericap.io.records import FORMATS
+from vericap.metrics.base import Metric
+from vericap.run.batch import Settings
+
+SHOWN_PROBLEMS = 10
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("input")
+    group.add_argument(
+        "--references",
+        "-r",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="references by id (COCO annotation JSON, JSONL, CSV, Parquet), or parallel text files; "
+        "not needed where the records carry their own",
+    )
+    group.add_argument("--format", choices=FORMATS, help="of the candidates; by default found out by content")
+    group.add_argument("--reference-format", choices=FORMATS, help="of the references, likewise")
+    group.add_argument("--images", type=Path, metavar="DIR", help="folder of the images that records name")
+    group.add_argument(
+        "--objects",
+        default="detector",
+        metavar="SOURCE",
+        help="where the objects of an image come from: detector, an annotation or detection file, or a+b",
+    )
+    group.add_argument(
+        "--features", type=Path, metavar="STORE", help="region features made by `vericap features`"
+    )
+
+
+def add_scoring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scoring")
+    group.add_argument(
+        "--metrics",
+        "-m",
+        default="coco",
+        metavar="NAMES",
+        help="metrics or sets, comma-separated, with options: coco,vifidel:p=1 (default: coco)",
+    )
+    group.add_argument("--lang", default="en", help="language of the captions (default: en)")
+    group.add_argument("--tokenizer", help="ptb, none, sudachi; by default the language's")
+    group.add_argument(
+        "--df", default="corpus", metavar="FILE|corpus|coco-val", help="document frequencies of CIDEr"
+    )
+    group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes or threads to use")
+    group.add_argument("--seed", type=int, default=0, help="of bootstrap draws (default: 0)")
+    group.add_argument("--resamples", type=positive, default=1000, metavar="N", help="bootstrap draws")
+    group.add_argument("--cache", type=Path, metavar="DIR", help="where slow analyses are kept")
+    group.add_argument("--quiet", "-q", action="store_true", help="no progress bars, no notes")
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value
+
+
+def settings(args: argparse.Namespace, *, explain: bool = False) -> Settings:
+    """Run settings from arguments."""
+    if args.images is not None and not args.images.is_dir():
+        raise InputError(f"--images {args.images}: no such folder")
+    return Settings(
+        lang=args.lang,
+        tokenizer=args.tokenizer or {"ja": "sudachi"}.get(args.lang, "ptb"),
+        df=args.df,
+        images=args.images,
+        objects=args.objects,
+        features=args.features,
+        workers=args.workers,
+        seed=args.seed,
+        cache=args.cache,
+        explain=explain,
+        progress=not args.quiet,
+    )
+
+
+def looks_at_images(metrics: Sequence[Metric]) -> bool:
+    return any("image" in metric.needs or "objects" in metric.needs for metric in metrics)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def report_problems(problems: Sequence[Problem], *, what: str = "record") -> None:
+    """The first problems in full, the number of all."""
+    if not problems:
+        return
+    say(f"{len(problems)} problem(s):")
+    for problem in problems[:SHOWN_PROBLEMS]:
+        say(f"  {problem}")
+    if len(problems) > SHOWN_PROBLEMS:
+        say(f"  ... and {len(problems) - SHOWN_PROBLEMS} more (all are in the file of --output)")
