@@ -10,6 +10,8 @@ from vericap.errors import UnknownName
 
 PROVIDERS: dict[str, str] = {
     "tokens": "vericap.text.tokens:analyse",
+    "ngrams": "vericap.text.ngrams:analyse",
+    "bleu_counts": "vericap.metrics.bleu:analyse",
     "graphs": "vericap.graphs.analysis:analyse",
     "sentences": "vericap.text.encoder:analyse_sentences",
     "token_states": "vericap.text.encoder:analyse_token_states",

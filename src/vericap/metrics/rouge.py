@@ -1,0 +1,43 @@
+"""ROUGE-L (Lin 2004) as the COCO evaluation tool computes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vericap.metrics.base import Metric, Option, Statistics
+from vericap.metrics.references import without_references
+from vericap.run.batch import Batch
+from vericap.text.ngrams import lcs_lengths
+
+
+class RougeL(Metric):
+    name, title = "rouge-l", "ROUGE-L"
+    range = (0.0, 1.0)
+    needs = ("references",)
+    analyses = ("tokens",)
+    options = {"beta": Option(1.2, "weight of recall against precision")}
+
+    def statistics(self, batch: Batch, state: Any = None) -> Statistics:
+        tokens = batch.analysis("tokens")
+        offsets, references = batch.reference_offsets, batch.reference_index
+        counts = np.diff(offsets)
+        common = lcs_lengths(tokens, batch.candidates, offsets, references).astype(np.float64)
+        lengths = tokens.lengths()
+        own, other = np.repeat(lengths[batch.candidates], counts), lengths[references]
+        # The tool splits an empty line into one empty token, which matches another empty line.
+        common[(own == 0) & (other == 0)] = 1.0
+        filled = counts > 0
+        precision = np.zeros(len(batch))
+        recall = np.zeros(len(batch))
+        if filled.any():
+            starts = offsets[:-1][filled]
+            precision[filled] = np.maximum.reduceat(common / np.maximum(own, 1), starts)
+            recall[filled] = np.maximum.reduceat(common / np.maximum(other, 1), starts)
+        # Best precision and best recall are taken independently over the references.
+        square = self.opt.beta**2
+        bottom = recall + square * precision
+        top = (1 + square) * precision * recall
+        score = np.divide(top, bottom, out=np.zeros(len(batch)), where=(precision != 0) & (recall != 0))
+        return without_references(batch, score)

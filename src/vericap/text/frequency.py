@@ -1,0 +1,152 @@
+"""Document frequencies of n-grams: counted, merged, saved, read and looked up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.text.ngrams import ORDERS, NGrams, document_counts
+
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+
+@dataclass
+class DocumentFrequency:
+    """In how many of `images` images each n-gram occurs in a reference.
+
+    N-grams are a tree: n-gram g is n-gram `prefix[g]` (-1: none) followed by word `vocabulary[last[g]]`;
+    shorter n-grams come before longer ones, and order n is `starts[n - 1] .. starts[n] - 1`.
+    N-grams that are not there count as seen once, as in the tool.
+    """
+
+    images: int
+    vocabulary: list[str]
+    prefix: Ints32
+    last: Ints32
+    starts: Ints
+    counts: Ints32
+    source: str = "corpus"
+    _counted_on: NGrams | None = field(default=None, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_counted_on": None}
+
+    @classmethod
+    def count(cls, grams: NGrams, offsets: Ints, references: Ints) -> DocumentFrequency:
+        """Frequencies in the references of the samples; a sample without references is no document."""
+        counts = document_counts(grams, offsets, references)
+        images = int((np.diff(offsets) > 0).sum())
+        return cls(images, grams.vocabulary, grams.prefix, grams.last, grams.starts, counts, _counted_on=grams)
+
+    @classmethod
+    def merge(cls, parts: Sequence[DocumentFrequency]) -> DocumentFrequency:
+        """Join the frequencies of shards: n-grams are the same where their words are."""
+        if len(parts) == 1:
+            return parts[0]
+        seen: dict[str, int] = {}
+        maps = [np.array([seen.setdefault(w, len(seen)) for w in p.vocabulary], dtype=np.int64) for p in parts]
+        places = [np.empty(len(part), dtype=np.int64) for part in parts]
+        prefix, last, counts, starts = [], [], [], [0]
+        for order in range(ORDERS):
+            slices = [slice(part.starts[order], part.starts[order + 1]) for part in parts]
+            keys = np.concatenate(
+                [_keys(p, s, place, words, len(seen)) for p, s, place, words in zip(parts, slices, places, maps)]
+            )
+            once, inverse = np.unique(keys, return_inverse=True)
+            inverse = inverse.reshape(-1)
+            total = np.bincount(
+                inverse, weights=np.concatenate([p.counts[s] for p, s in zip(parts, slices)]), minlength=len(once)
+            )
+            begin = 0
+            for part_slice, place in zip(slices, places):
+                length = part_slice.stop - part_slice.start
+                place[part_slice] = inverse[begin : begin + length] + starts[-1]
+                begin += length
+            prefix.append(once // max(len(seen), 1) - 1)
+            last.append(once % max(len(seen), 1))
+            counts.append(total)
+            starts.append(starts[-1] + len(once))
+        return cls(
+            sum(part.images for part in parts),
+            list(seen),
+            np.concatenate(prefix).astype(np.int32),
+            np.concatenate(last).astype(np.int32),
+            np.array(starts, dtype=np.int64),
+            np.concatenate(counts).astype(np.int32),
+            source=parts[0].source,
+        )
+
+    def idf(self, grams: NGrams) -> NDArray[np.float64]:
+        """log(images / frequency) of every n-gram of `grams`."""
+        counts = self.counts if self._counted_on is grams else self.lookup(grams)
+        return np.asarray(np.log(float(max(self.images, 1))) - np.log(np.maximum(1.0, counts)))
+
+    def lookup(self, grams: NGrams) -> Ints32:
+        """Frequency of each n-gram of `grams`, 0 where unknown."""
+        numbers = {word: number for number, word in enumerate(self.vocabulary)}
+        words = np.array([numbers.get(word, -1) for word in grams.vocabulary], dtype=np.int64)
+        place = np.full(len(grams), -1, dtype=np.int64)
+        span = max(len(self.vocabulary), 1)
+        for order in range(ORDERS):
+            own = slice(self.starts[order], self.starts[order + 1])
+            keys = (self.prefix[own].astype(np.int64) + 1) * span + self.last[own]
+            by_key = np.argsort(keys, kind="stable")
+            keys = keys[by_key]
+            asked = slice(grams.starts[order], grams.starts[order + 1])
+            word = words[grams.last[asked]]
+            before = np.full(len(word), 0, dtype=np.int64) if order == 0 else place[grams.prefix[asked]] + 1
+            known = (word >= 0) & ((before > 0) | (order == 0))
+            if not len(keys) or not known.any():
+                break
+            wanted = np.where(known, before * span + word, -1)
+            where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            found = keys[where] == wanted
+            place[asked] = np.where(found, by_key[where] + self.starts[order], -1)
+        return np.where(place >= 0, self.counts[np.maximum(place, 0)], 0).astype(np.int32)
+
+    def at_least(self, count: int) -> DocumentFrequency:
+        """Only n-grams seen in so many images. Those seen in one image weigh as much as unknown ones."""
+        keep = self.counts >= count
+        number = np.cumsum(keep) - 1
+        starts = np.concatenate([[0], np.cumsum(keep)])[self.starts]
+        words = np.unique(self.last[keep])
+        prefix = self.prefix[keep]
+        return DocumentFrequency(
+            self.images,
+            [self.vocabulary[word] for word in words],
+            np.where(prefix >= 0, number[np.maximum(prefix, 0)], -1).astype(np.int32),
+            np.searchsorted(words, self.last[keep]).astype(np.int32),
+            starts.astype(np.int64),
+            self.counts[keep],
+            source=self.source,
+        )
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        """(n-gram as text, frequency) of every n-gram that occurs."""
+        texts: list[str] = []
+        for prefix, last, count in zip(self.prefix.tolist(), self.last.tolist(), self.counts.tolist()):
+            word = self.vocabulary[last]
+            texts.append(word if prefix < 0 else f"{texts[prefix]} {word}")
+            if count:
+                yield texts[-1], count
+
+    def digest(self) -> str:
+        """A short name of the content, for signatures."""
+        found = hashlib.sha256(f"{self.images}\0".encode())
+        for text, count in sorted(self.items()):
+            found.update(f"{text}\0{count}\0".encode("utf-8", "surrogatepass"))
+        return found.hexdigest()[:8]
+
+
+def _keys(part: DocumentFrequency, own: slice, place: Ints, words: Ints, span: int) -> Ints:
+    before = part.prefix[own].astype(np.int64)
+    return np.where(before >= 0, place[np.maximum(before, 0)] + 1, 0) * max(span, 1) + words[part.last[own]]

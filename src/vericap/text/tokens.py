@@ -1,0 +1,102 @@
+"""The `tokens` analysis: every distinct caption cut into tokens once, kept as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import UnknownName
+
+# name -> function(texts) -> Tokens or a sequence of token lists; imported when first asked for
+TOKENIZERS: dict[str, str] = {
+    "ptb": "vericap.text.ptb:tokens",
+    "none": "vericap.text.tokens:split_blanks",
+    "sudachi": "vericap.text.japanese:tokenize",
+}
+
+
+@dataclass
+class Tokens:
+    """Tokens of many texts as numbers: those of text i are `vocabulary[ids[offsets[i]:offsets[i + 1]]]`."""
+
+    vocabulary: list[str]
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    _words: Tokens | None = field(default=None, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, text: int) -> list[str]:
+        if not -len(self) <= text < len(self):
+            raise IndexError(f"text {text} of {len(self)}")
+        text %= len(self)
+        return [self.vocabulary[i] for i in self.ids[self.offsets[text] : self.offsets[text + 1]]]
+
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    @classmethod
+    def of(cls, texts: Iterable[Sequence[str]]) -> Tokens:
+        """Number the tokens of ready-made token lists."""
+        seen: dict[str, int] = {}
+        ids: list[int] = []
+        offsets = [0]
+        for text in texts:
+            ids.extend(seen.setdefault(token, len(seen)) for token in text)
+            offsets.append(len(ids))
+        return cls(list(seen), np.array(offsets, dtype=np.int64), np.array(ids, dtype=np.int32))
+
+    def words(self) -> Tokens:
+        """The same texts with tokens that hold white space cut at it.
+
+        The COCO tool joins tokens by blanks and BLEU and CIDEr split the line again at any white space, so that
+        `1 1/2` (one token, held together by a non-breaking space) counts as two words there, and as one in ROUGE-L.
+        """
+        if self._words is None:
+            self._words = self._cut()
+        return self._words
+
+    def _cut(self) -> Tokens:
+        pieces = [token.split() for token in self.vocabulary]
+        counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        if (counts == 1).all() and all(piece[0] == token for piece, token in zip(pieces, self.vocabulary)):
+            return self
+        seen = {token: number for number, token in enumerate(self.vocabulary)}
+        flat = [seen.setdefault(word, len(seen)) for piece in pieces for word in piece]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        lengths = counts[self.ids]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+        ids = np.array(flat, dtype=np.int32)[np.repeat(starts[self.ids], lengths) + within]
+        return Tokens(list(seen), ends[self.offsets], ids)
+
+
+def split_blanks(texts: Sequence[str]) -> Tokens:
+    """Tokens as they stand: split at white space, nothing else changed."""
+    return Tokens.of(text.split() for text in texts)
+
+
+def tokenizer(name: str) -> Callable[[Sequence[str]], Any]:
+    """The tokeniser of that name."""
+    if name not in TOKENIZERS:
+        raise UnknownName(f"no tokenizer is called '{name}'; there are: {', '.join(TOKENIZERS)}")
+    module, function = TOKENIZERS[name].split(":")
+    found: Callable[[Sequence[str]], Any] = getattr(import_module(module), function)
+    return found
+
+
+def tokenize(texts: Sequence[str], name: str = "ptb") -> Tokens:
+    """Cut texts into tokens with the named tokeniser."""
+    found = tokenizer(name)(texts)
+    return found if isinstance(found, Tokens) else Tokens.of(found)
+
+
+def analyse(batch: Any) -> Tokens:
+    """Provider of the `tokens` analysis."""
+    return tokenize(batch.texts, batch.settings.tokenizer)
