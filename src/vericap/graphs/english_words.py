@@ -1,0 +1,171 @@
+"""What the English rules must know of words: base forms, kinds of things, closed lists."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from vericap.text import wordnet
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
+VERB_TAGS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
+ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS"})
+
+# Only used in the plural: the singular would be another thing or no word.
+PLURAL_ONLY = _words(
+    """goggles shorts pants jeans sunglasses scissors clothes trousers tights binoculars headphones outdoors
+    pajamas suspenders leggings overalls pliers tongs tweezers surroundings belongings remains fries khakis
+    sweatpants swimtrunks earphones eyeglasses spectacles contents graffiti people cattle outskirts series
+    species means"""
+)
+# Plural tags on words that are their own singular, or whose first base form is another word.
+IRREGULAR = {
+    "men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth", "mice": "mouse",
+    "geese": "goose", "buses": "bus", "busses": "bus", "leaves": "leaf", "wolves": "wolf", "knives": "knife",
+    "loaves": "loaf", "shelves": "shelf", "calves": "calf", "halves": "half", "scarves": "scarf",
+    "hooves": "hoof", "dice": "die", "skis": "ski", "taxis": "taxi", "kiwis": "kiwi", "cacti": "cactus",
+    "fungi": "fungus", "oxen": "ox", "policemen": "policeman", "firemen": "fireman", "fishermen": "fisherman",
+    "snowmen": "snowman", "businessmen": "businessman", "sportsmen": "sportsman", "horsemen": "horseman",
+    "glasses": "glass", "cookies": "cookie", "brownies": "brownie", "selfies": "selfie", "hoodies": "hoodie",
+    "movies": "movie", "zombies": "zombie", "ties": "tie", "pies": "pie", "sheep": "sheep", "deer": "deer",
+    "fish": "fish", "oats": "oat", "woods": "wood", "surroundings": "surroundings", "stairs": "stair",
+}  # fmt: skip
+IRREGULAR_VERBS = {
+    "lying": "lie", "dying": "die", "tying": "tie", "left": "leave", "fell": "fall", "felt": "feel",
+    "saw": "see", "found": "find", "ground": "grind", "wound": "wind", "bound": "bind", "lit": "light",
+    "laid": "lay", "worn": "wear", "torn": "tear", "born": "bear", "is": "be", "are": "be", "was": "be",
+    "were": "be", "am": "be", "been": "be", "being": "be", "'s": "be", "'re": "be", "'m": "be", "has": "have",
+    "had": "have", "having": "have", "'ve": "have", "does": "do", "did": "do", "done": "do", "doing": "do",
+    "putting": "put", "skiing": "ski", "singing": "sing", "swinging": "swing", "bringing": "bring",
+    "hanging": "hang", "ringing": "ring", "clinging": "cling", "flinging": "fling", "stringing": "string",
+    "singeing": "singe", "hung": "hang", "seen": "see", "sitting": "sit", "setting": "set", "staring": "stare",
+    "starring": "star", "barred": "bar", "bared": "bare", "sniffing": "sniff", "painted": "paint",
+    "carring": "carry", "ridding": "ride",
+}  # fmt: skip
+
+# "a couple of kids": the noun after "of" is the thing, this word its quantity.
+QUANTITIES = _words("couple lot lots bunch pair pairs number dozen dozens plenty ton tons handful hundreds "
+                    "thousands majority couples")  # fmt: skip
+# Determiner-like words that say how many.
+COUNT_WORDS = _words("several many few various numerous multiple")
+NO_ATTRIBUTE = _words("such same own very more most least much only else about ready-to less")
+NEGATIONS = _words("no not n't without never nobody none neither nor nothing noone cannot nowhere")
+# preposition + noun + "of" that together are one preposition
+COMPOUND_PREPOSITIONS = frozenset(
+    {("in", "front"), ("on", "top"), ("in", "back"), ("at", "top"), ("in", "between"), ("in", "midst"),
+     ("atop", "top"), ("in", "spite"), ("on", "board"), ("in", "place"), ("in", "lieu")}
+)  # fmt: skip
+# Adverbs that carry a preposition: "next to", "look out at", "away from".
+CHAINING = _words(
+    "next close near out off up down away over across back around inside outside onto behind through in on by "
+    "adjacent prior due opposite left right parallel"
+)
+SILENT_CHAIN = _words("together along apart ahead right straight directly just all alone outdoors indoors")
+# Verbs that only introduce another one: "appears to wait", "begins to run".
+RAISING = _words("appear seem begin start continue happen tend go come be keep let make help get")
+PERSON_PRONOUNS = _words("he she him her his hers himself herself")
+FEMALE_PRONOUNS = _words("she her hers herself")
+THING_PRONOUNS = _words("it its itself")
+PLURAL_PRONOUNS = _words("they them their theirs themselves")
+FEMALE = _words("woman girl lady female mother mom mum wife bride daughter sister grandmother grandma queen "
+                "princess nun actress waitress cowgirl businesswoman policewoman she sportswoman")  # fmt: skip
+MALE = _words("man boy guy male father dad husband groom son brother grandfather grandpa king prince monk actor "
+              "waiter cowboy gentleman businessman policeman fireman fisherman dude he lad sportsman")  # fmt: skip
+PERSONS = _words("people person group crowd team couple family class guy kid child baby toddler crew band trio "
+                 "pair duo someone somebody everyone rider skier surfer snowboarder skateboarder biker cyclist "
+                 "batter pitcher catcher hiker jogger boarder climber umpire referee")  # fmt: skip
+_ANIMATE_TOPICS = frozenset({"noun.person", "noun.animal"})
+_CONVEYANCE = wordnet.synset_number("03100490-n")
+
+
+@lru_cache(maxsize=1 << 16)
+def noun_lemma(word: str, tag: str) -> str:
+    """Singular of a plural noun by WordNet's rules; other nouns as they are."""
+    if tag not in ("NNS", "NNPS"):
+        return IRREGULAR.get(word, word) if word in ("men", "women", "children", "feet") else word
+    if word in PLURAL_ONLY:
+        return word
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    bases = [base for base in wordnet.base_forms(word, "n") if base != word]
+    if bases:
+        return bases[0]
+    head, hyphen, last = word.rpartition("-")
+    if hyphen and last:
+        return f"{head}-{noun_lemma(last, tag)}"
+    return word if wordnet.synsets(word, "n") else _strip_plural(word)
+
+
+def _strip_plural(word: str) -> str:
+    """Singular of a noun WordNet does not know ("snowboarders")."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("men"):
+        return word[:-3] + "man"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+@lru_cache(maxsize=1 << 16)
+def verb_lemma(word: str, tag: str) -> str:
+    """Base form of a verb by WordNet's rules, doubled consonants and silent e minded."""
+    if word in IRREGULAR_VERBS and not (
+        tag in ("VB", "VBP") and word in ("left", "saw", "found", "fell", "ground")
+    ):
+        return IRREGULAR_VERBS[word]
+    if tag in ("VB", "VBP"):
+        return word
+    bases = [base for base in wordnet.base_forms(word, "v") if base != word]
+    if bases:
+        return bases[0]
+    if wordnet.synsets(word, "v"):
+        return word
+    return _strip_verb(word)
+
+
+def _strip_verb(word: str) -> str:
+    """Base form of a verb WordNet does not know ("snowboarding", "skateboards")."""
+    for ending in ("ing", "ed"):
+        stem = word[: -len(ending)]
+        if word.endswith(ending) and len(stem) > 2:
+            if stem[-1] == stem[-2] and stem[-1] not in "lsz":
+                return stem[:-1]
+            return stem
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("es") and word[:-2].endswith(("ch", "sh", "ss", "x", "zz", "o")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+@lru_cache(maxsize=1 << 14)
+def kind(lemma: str) -> str:
+    """person, animal, vehicle or thing, by the commonest sense of the noun."""
+    if lemma in PERSONS or lemma in MALE or lemma in FEMALE:
+        return "person"
+    numbers = wordnet.english().numbers(lemma, "n")
+    if not numbers:
+        return "person" if lemma.endswith(("boarder", "er", "man", "woman", "ist")) else "thing"
+    topic = wordnet.english().topic(numbers[0])
+    if topic in _ANIMATE_TOPICS:
+        return topic.removeprefix("noun.")
+    return "vehicle" if _is_a(numbers[0], _CONVEYANCE) else "thing"
+
+
+def _is_a(number: int, ancestor: int) -> bool:
+    waiting, seen = [number], set()
+    while waiting:
+        current = waiting.pop()
+        if current == ancestor:
+            return True
+        if current not in seen:
+            seen.add(current)
+            waiting += wordnet.english().hypernym_numbers(current)
+    return False

@@ -1,0 +1,124 @@
+"""What a caption claims: objects, their attributes, and relations between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Tuple = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class SceneGraph:
+    """Objects by name, each once; attributes and relations point at them by index.
+
+    `reason` says why a graph is empty.
+    """
+
+    objects: list[str] = field(default_factory=list)
+    attributes: list[tuple[int, str]] = field(default_factory=list)
+    relations: list[tuple[int, str, int]] = field(default_factory=list)
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.objects)
+
+    @classmethod
+    def of(cls, tuples: Iterable[Iterable[str]], *, reason: str = "") -> SceneGraph:
+        """A graph from tuples; objects that are named only inside a longer tuple are added."""
+        graph = cls(reason=reason)
+        places: dict[str, int] = {}
+
+        def place(name: str) -> int:
+            if name not in places:
+                places[name] = len(graph.objects)
+                graph.objects.append(name)
+            return places[name]
+
+        attributes: dict[tuple[int, str], None] = {}
+        relations: dict[tuple[int, str, int], None] = {}
+        for item in map(tuple, tuples):
+            if len(item) == 1:
+                place(item[0])
+            elif len(item) == 2:
+                attributes[place(item[0]), item[1]] = None
+            elif len(item) == 3:
+                relations[place(item[0]), item[1], place(item[2])] = None
+            else:
+                raise ValueError(f"a tuple has one, two or three parts, not {len(item)}: {item!r}")
+        graph.attributes = list(attributes)
+        graph.relations = list(relations)
+        return graph
+
+    def tuples(self) -> list[Tuple]:
+        """(object), (object, attribute), (subject, relation, object), each once."""
+        names = self.objects
+        found: list[Tuple] = [(name,) for name in names]
+        found += [(names[o], attribute) for o, attribute in self.attributes]
+        found += [(names[s], relation, names[o]) for s, relation, o in self.relations]
+        return found
+
+    def triplets(self) -> list[str]:
+        """Relations as phrases: "man ride horse"."""
+        return [f"{self.objects[s]} {relation} {self.objects[o]}" for s, relation, o in self.relations]
+
+    def phrases(self) -> list[str]:
+        """Every tuple as a short phrase for an encoder: "horse", "brown horse", "man ride horse"."""
+        names = self.objects
+        found = list(names)
+        found += [f"{attribute} {names[o]}" for o, attribute in self.attributes]
+        return found + self.triplets()
+
+    def merge(self, *others: SceneGraph) -> SceneGraph:
+        """One graph of what any of the graphs claims; objects of the same name become one."""
+        graphs = (self, *others)
+        reason = "" if any(graphs) else next((graph.reason for graph in graphs if graph.reason), "")
+        return SceneGraph.of((item for graph in graphs for item in graph.tuples()), reason=reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = self.objects
+        found: dict[str, Any] = {
+            "objects": list(names),
+            "attributes": [[names[o], attribute] for o, attribute in self.attributes],
+            "relations": [[names[s], relation, names[o]] for s, relation, o in self.relations],
+        }
+        if self.reason:
+            found["reason"] = self.reason
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> SceneGraph:
+        def items() -> Iterator[Iterable[str]]:
+            for name in data.get("objects", ()):
+                yield (name,)
+            yield from data.get("attributes", ())
+            yield from data.get("relations", ())
+
+        return cls.of(items(), reason=str(data.get("reason", "")))
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SceneGraph:
+        return cls.from_dict(json.loads(text))
+
+    def pack(self) -> bytes:
+        """Compact form for the cache; `unpack` is its inverse."""
+        fields = [self.objects, self.attributes, self.relations, self.reason]
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> SceneGraph:
+        objects, attributes, relations, reason = json.loads(data)
+        return cls(
+            objects, [(o, text) for o, text in attributes], [(s, text, o) for s, text, o in relations], reason
+        )
+
+    def draw(self, *, title: str = "") -> str:
+        """The graph as an SVG picture: objects, attributes and relations in three colours."""
+        from vericap.graphs.drawing import draw
+
+        return draw(self, title=title)
