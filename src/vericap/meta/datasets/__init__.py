@@ -1,0 +1,1 @@
+"""Readers of published judgement data, one file per data set or family."""
