@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from vericap.compare import Comparison, compare_samples
 from vericap.errors import InputError, VericapError
 from vericap.metrics.base import Metric
 from vericap.results import Result
 from vericap.run.batch import Settings
+from vericap.run.compare import Comparison, compare_samples
 from vericap.samples import Sample, make
 
 Captions = Sequence[str] | Mapping[Any, Any] | Any

@@ -13,6 +13,7 @@ from vericap.errors import VericapError
 
 # command -> one line of help; the module of the same name is imported only when the command runs.
 COMMANDS = {
+    "demo": "score bundled captions on bundled photos",
     "score": "score a file of captions",
     "compare": "compare systems, with significance",
     "metrics": "list the metrics, or print one metric's card",

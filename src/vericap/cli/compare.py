@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vericap.cli import common
 from vericap.cli.score import name_images
-from vericap.compare import TESTS, compare_samples
 from vericap.errors import Problem
 from vericap.io import load
 from vericap.metrics.registry import resolve
+from vericap.run.compare import TESTS, compare_samples
 from vericap.samples import Sample
 
 

@@ -1,0 +1,1 @@
+"""Other tools' shapes, so that existing scripts switch by changing an import."""
