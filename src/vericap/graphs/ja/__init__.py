@@ -1,0 +1,1 @@
+"""Japanese scene graphs: predicate-argument structure, the rules on it, matching (JaSPICE)."""

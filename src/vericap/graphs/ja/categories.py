@@ -1,0 +1,67 @@
+"""JumanDIC's categories of nouns and kinds of verbs, from a shipped table."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from vericap.models import store
+
+# "A の B" makes A an attribute of B when A is one of these (colour, shape, quantity, time, parts).
+ATTRIBUTE_CATEGORIES = frozenset({"動物-部位", "植物-部位", "場所-施設部位", "形・模様", "色", "数量", "時間"})
+# Colours and patterns of captions that the dictionary lacks or knows only as fruit, fish and sweets.
+_COLOURS = frozenset(
+    "ベージュ グレー ピンク ブラウン ブルー レッド グリーン イエロー ホワイト ブラック ゴールド シルバー オレンジ クリーム カーキ 紺 "
+    "エメラルドグリーン 赤白 白黒 黒白 紅白 赤茶 真っ赤 真っ白 真っ黒 真っ青 蛍光色 黄緑 肌色 金 銀".split()
+)
+_PATTERNS = frozenset("縞模様 ストライプ チェック チェック柄 水玉 水玉模様 花柄 ボーダー 迷彩 迷彩柄 丸型 四角 長方形".split())
+_SAFE_ENDINGS = frozenset({"人", "動物", "色", "場所-施設", "場所-自然", "人工物-乗り物", "人工物-その他"})
+ANIMATE = frozenset({"人", "動物", "組織・団体"})
+PLACES = frozenset({"場所-施設", "場所-施設部位", "場所-自然", "場所-機能", "場所-その他"})
+
+
+class Table:
+    """noun -> categories, transitive and intransitive verbs."""
+
+    def __init__(self) -> None:
+        names = store.meta("jumandic")["categories"]
+        with np.load(store.path("jumandic", "nouns.npz"), allow_pickle=False) as arrays:
+            words = _lines(arrays["words"])
+            masks = arrays["masks"].tolist()
+            self.transitive = frozenset(_lines(arrays["transitive"]))
+            self.intransitive = frozenset(_lines(arrays["intransitive"]))
+        self._sets = {
+            mask: frozenset(name for place, name in enumerate(names) if mask >> place & 1) for mask in set(masks)
+        }
+        self._masks = dict(zip(words, masks))
+
+    def of(self, noun: str) -> frozenset[str]:
+        mask = self._masks.get(noun)
+        return frozenset() if mask is None else self._sets[mask]
+
+
+def _lines(array: np.ndarray) -> list[str]:  # type: ignore[type-arg]
+    return array.tobytes().decode("utf-8").split("\n")
+
+
+@lru_cache(maxsize=1)
+def table() -> Table:
+    """The table, read at first use."""
+    return Table()
+
+
+def categories(noun: str) -> frozenset[str]:
+    """Categories of a noun; of the longest known ending where the whole is unknown ("白猫" -> 猫)."""
+    found = table()
+    if noun in _COLOURS:
+        return frozenset({"色"})
+    if noun in _PATTERNS:
+        return frozenset({"形・模様"})
+    for start in range(len(noun)):
+        known = found.of(noun[start:])
+        if start and start == len(noun) - 1:
+            known &= _SAFE_ENDINGS  # one character says little: 球, 姿 would make parts and shapes of anything
+        if known:
+            return known
+    return frozenset()

@@ -1,0 +1,364 @@
+"""Morphemes -> bunsetsu: where a phrase begins, what it is, and how it hangs on the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vericap.graphs.ja import lexicon
+from vericap.graphs.ja.categories import categories
+from vericap.graphs.ja.pas import Kind, Morpheme
+
+NOUNS = ("名詞", "代名詞", "記号", "接頭辞", "形状詞-一般", "形状詞-タリ")
+_NUMBER = re.compile(r"^[0-9０-９一二三四五六七八九十百千万数何両〇]+$")
+_COUNTERS = ("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能")
+_CLOSERS = frozenset("。！？!?．\n")
+
+
+@dataclass(slots=True)
+class Phrase:
+    """One bunsetsu with everything the rules ask of it."""
+
+    start: int
+    words: list[Morpheme]
+    kind: Kind = ""
+    text: str = ""
+    form: str = "other"  # adnominal, adverbial, case, joined, bare, final, adverb, other
+    case: str = ""  # the particle that names the case: が を に ...
+    topic: bool = False
+    comma: bool = False
+    copula: bool = False
+    passive: bool = False
+    imperative: bool = False
+    quantity: bool = False
+    nominalized: bool = False
+    count: str = ""  # a number said after the noun in the same phrase: 男性-2人
+    sahen: bool = False
+    categories: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def surface(self) -> str:
+        return "".join(word.surface for word in self.words)
+
+    @property
+    def predicate(self) -> bool:
+        return self.kind in ("VP", "AD") or self.copula
+
+    @property
+    def adverb(self) -> bool:
+        """An adjective in its adverbial form says how, not what: 大きく跳ぶ."""
+        return self.form == "adverb"
+
+
+def sentences(words: Sequence[Morpheme]) -> list[tuple[int, int]]:
+    """Spans of sentences, cut after 。！？ and line breaks."""
+    spans, start = [], 0
+    for place, word in enumerate(words):
+        if word.surface in _CLOSERS or "\n" in word.surface:
+            spans.append((start, place + 1))
+            start = place + 1
+    spans.append((start, len(words)))
+    return [(low, high) for low, high in spans if any(not w.part("補助記号", "空白") for w in words[low:high])]
+
+
+def chunk(words: Sequence[Morpheme], offset: int = 0) -> list[Phrase]:
+    """The bunsetsu of one sentence; `offset` is added to their word positions."""
+    rows: list[list[int]] = []
+    for place, word in enumerate(words):
+        before = [words[i] for i in rows[-1]] if rows else []
+        if not rows or _begins(before, word, words[rows[-2][-1]] if len(rows) > 1 else None):
+            rows.append([])
+        rows[-1].append(place)
+    phrases = [Phrase(offset + row[0], [words[i] for i in row]) for row in rows]
+    for place, phrase in enumerate(phrases):
+        describe(phrase, last=place == len(phrases) - 1)
+    return [phrase for phrase in phrases if phrase.kind or phrase.form == "adverb"]
+
+
+def _begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | None) -> bool:
+    """Whether `word` opens a new bunsetsu after the words `before`."""
+    last = before[-1]
+    if word.part("補助記号-括弧開"):
+        return True
+    if last.part("補助記号-括弧開"):
+        return False
+    if word.surface in ("人", "方", "子") and _is_man_or_woman(before):
+        return False
+    if word.surface in ("とも", "共") and last.surface == "と" and len(before) > 1:
+        return False
+    if word.part("助詞", "助動詞", "接尾辞", "補助記号", "空白", "形状詞-助動詞語幹"):
+        return False
+    if last.part("補助記号", "空白"):
+        return True
+    if last.part("接頭辞"):
+        return False
+    if word.lemma in ("ちょうだい", "頂戴", "ください") and last.surface in ("て", "で"):
+        return False
+    if word.part("動詞", "形容詞-非自立可能"):
+        return _verb_begins(before, word)
+    if word.part("形容詞") and last.part("名詞", "形容詞") and not last.inflection:
+        return False  # 興味深い, 力強い
+    if word.part(*NOUNS):
+        return _noun_begins(before, word, earlier)
+    return True
+
+
+def _is_man_or_woman(before: list[Morpheme]) -> bool:
+    """ "男の-人": one person, not two nouns."""
+    return [word.surface for word in before] in (["男", "の"], ["女", "の"])
+
+
+def _verb_begins(before: list[Morpheme], word: Morpheme) -> bool:
+    last = before[-1]
+    if last.surface in ("たり", "だり") and word.lemma == "する":
+        return False
+    if last.part("助詞-接続助詞") and last.surface in ("て", "で") and word.lemma in lexicon.HELPERS:
+        return False
+    if word.lemma in lexicon.DO_VERBS and last.part(
+        "名詞", "副詞", "接尾辞-名詞的", "形状詞-一般", "接尾辞-動詞的"
+    ):
+        return False
+    if last.part("動詞") and "連用形" in last.inflection:
+        polite = word.lemma in ("くださる", "下さる", "いただく") or (before[0].part("接頭辞") and word.lemma == "する")
+        return not (polite or word.lemma in lexicon.SECOND_VERBS)
+    if word.lemma in ("なる", "成る", "する") and last.part("形容詞", "助動詞") and "連用形" in last.inflection:
+        return last.surface == "で"
+    if word.lemma in ("ある", "ない", "ござる") and _after_copula(before):
+        return False
+    if word.lemma == "ない":
+        return not (last.part("助動詞", "形容詞", "動詞") or last.surface in ("て", "で"))
+    if word.lemma == "する" and last.surface == "と" and before[0].part("副詞", "形状詞-タリ"):
+        return False  # 青々とした
+    willing = len(before) > 1 and "意志推量形" in before[-2].inflection
+    if word.lemma in ("する", "思う") and last.surface == "と" and willing:
+        return False
+    # に-よって, と-して: verbs that have become particles
+    return not (last.surface == "に" and word.lemma in ("よる", "依る", "因る", "対する", "おく") and len(before) > 1
+                and word.surface in ("よっ", "より", "対し", "おい", "よる"))  # fmt: skip
+
+
+def _after_copula(before: list[Morpheme]) -> bool:
+    """ "で" of である, with は or も between."""
+    rest = [word for word in before if word.surface not in ("は", "も")]
+    return len(rest) > 1 and rest[-1].surface in ("で", "じゃ") and rest[-1].part("助動詞")
+
+
+def _noun_begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | None) -> bool:
+    last = before[-1]
+    if last.part("動詞") and "連用形" in last.inflection and len(before) == 1:
+        # "焼き魚" is one noun; "帽子を被り公園に" is a clause with an argument before it
+        argued = earlier is not None and (earlier.part("助詞-格助詞") and earlier.surface != "の" or earlier.surface == "、")
+        return argued or word.part("接頭辞")
+    if not last.part("名詞", "接尾辞-名詞的", "記号", "代名詞", "形状詞-一般"):
+        return True
+    if word.part("接頭辞") and word.surface in lexicon.HONORIFICS:
+        return True
+    if last.part("接尾辞-名詞的-助数詞") or (len(before) > 1 and before[-2].part("名詞-数詞") and not last.part("名詞-数詞")):
+        return not (word.part("名詞-数詞") or word.surface in ("半", "目", "分", "以上", "ほど", "前", "後", "頃"))
+    alone = len(before) == 1
+    if alone and (last.part("名詞-普通名詞-副詞可能") or last.surface in lexicon.QUANTITIES):
+        return last.surface not in ("前", "後", "中", "上", "下", "夏", "冬", "春", "秋", "夜", "朝")
+    return alone and last.part("代名詞")
+
+
+def describe(phrase: Phrase, *, last: bool) -> None:
+    """Fill in what the phrase is from its words."""
+    words = phrase.words
+    content = [word for word in words if not word.part("補助記号", "空白")]
+    if not content:
+        return
+    phrase.comma = any(word.surface in ("、", "，", ",") for word in words)
+    split = _content_length(content)
+    head, tail = content[:split], content[split:]
+    _name(phrase, head, tail)
+    _particles(phrase, head, tail)
+    _shape(phrase, head, tail, last=last or words[-1].surface in _CLOSERS)
+    if phrase.kind == "NP":
+        phrase.categories = categories(phrase.text)
+        phrase.quantity = _is_quantity(head) or phrase.text in lexicon.QUANTITIES
+
+
+def _content_length(words: list[Morpheme]) -> int:
+    """How many leading words name the thing or deed: everything before particles and auxiliaries."""
+    if len(words) > 2 and _is_man_or_woman(words[:2]) and words[2].surface in ("人", "方", "子"):
+        return 3
+    for place, word in enumerate(words):
+        if word.part("助詞", "助動詞", "形状詞-助動詞語幹", "接尾辞-形容詞的") and place:
+            return place
+        if place and word.part("接尾辞-動詞的"):
+            return place
+    return len(words)
+
+
+def _name(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme]) -> None:
+    """Kind and dictionary form."""
+    final = head[-1]
+    first = head[0]
+    if final.part("連体詞"):
+        phrase.kind, phrase.text = "AD", final.lemma
+    elif final.part("副詞", "形状詞-タリ") and any(word.lemma == "する" for word in tail):
+        phrase.kind, phrase.text = "AD", final.lemma
+    elif final.part("副詞", "接続詞", "感動詞", "助詞", "助動詞"):
+        phrase.form = "adverb" if final.part("副詞") else "other"
+        phrase.text = final.lemma
+        phrase.quantity = final.lemma in lexicon.QUANTITIES
+        phrase.kind = "NP" if phrase.quantity else ""
+    elif final.part("形容詞"):
+        phrase.kind, phrase.text = "AD", _joined(head[:-1]) + final.lemma
+    elif final.part("動詞"):
+        _name_verb(phrase, head, tail)
+    elif final.part("形状詞", "接尾辞-形状詞的") and final.lemma not in lexicon.QUANTITIES:
+        phrase.kind, phrase.text = "AD", _joined(head)
+    else:
+        named = _without_count(head)
+        if len(named) < len(head):
+            phrase.count = _joined(head[len(named) :])
+        text = _joined(named)
+        phrase.kind, phrase.text = "NP", lexicon.PLACE_SPELLINGS.get(text, text)
+        phrase.sahen = final.part("名詞-普通名詞-サ変") and not first.part("接頭辞")
+        phrase.nominalized = first.part("動詞")
+
+
+def _without_count(words: list[Morpheme]) -> list[Morpheme]:
+    """The noun's words before a number that follows it: 男性-2人, 男女-ふたり."""
+    for place in range(1, len(words)):
+        rest = words[place:]
+        whole = "".join(word.surface for word in rest)
+        if not words[0].part("名詞-数詞") and (
+            whole in lexicon.QUANTITIES or (rest[0].part("名詞-数詞") and len(rest) > 1 and rest[-1].part(*_COUNTERS))
+        ):
+            return words[:place]
+    return words
+
+
+def _name_verb(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme]) -> None:
+    final = head[-1]
+    after = tail[0] if tail else None
+    if "連用形" in final.inflection and after is not None and after.part("助詞-格助詞") and after.surface in "がをの":
+        phrase.kind, phrase.text, phrase.nominalized = "NP", _joined(head), True  # 釣りを, 乗り降りを
+        return
+    phrase.kind = "VP"
+    stem = [word for word in head[:-1] if not (word.part("接頭辞") and word.surface in lexicon.HONORIFICS)]
+    if final.lemma in ("なる", "成る", "する") and stem and stem[-1].part("形容詞"):
+        phrase.kind, phrase.text = "AD", _joined(stem[:-1]) + stem[-1].lemma  # 少なくなる -> 少ない
+        return
+    if stem and stem[-1].part("動詞") and final.lemma in ("くださる", "下さる", "いただく", "する"):
+        phrase.text = stem[-1].lemma  # お取りください
+        phrase.imperative = final.lemma != "する"
+        return
+    if final.lemma in ("くださる", "下さる") and stem and stem[-1].part("名詞"):
+        phrase.text, phrase.imperative = _joined(stem) + "する", True  # お戻しください, ご確認ください
+        return
+    phrase.sahen = bool(stem) and final.lemma in lexicon.DO_VERBS
+    phrase.text = _joined(stem) + ("する" if phrase.sahen else final.lemma)
+
+
+def _joined(words: Sequence[Morpheme]) -> str:
+    """A noun's text: its parts without お, ご and without たち, さん."""
+    related = bool(words) and words[-1].surface in ("さん", "ちゃん")  # お父さん keeps its お
+    kept = [
+        word.surface
+        for place, word in enumerate(words)
+        if not (word.part("接尾辞") and word.surface in lexicon.PLURALS)
+        and not (place == 0 and len(words) > 1 and not related and word.part("接頭辞") and word.surface in lexicon.HONORIFICS)
+        and not word.part("補助記号")
+    ]
+    return "".join(kept).strip() or "".join(word.surface for word in words).strip()
+
+
+def _particles(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme]) -> None:
+    """The case particle, and whether the phrase is a topic."""
+    for place, word in enumerate(tail):
+        if word.part("助詞-係助詞") and word.surface in ("は", "も"):
+            phrase.topic = True
+        elif word.part("助詞-格助詞", "助詞-副助詞", "助詞-接続助詞") and word.surface in lexicon.CASE_OF:
+            if not (phrase.kind in ("VP", "AD") and word.part("助詞-接続助詞")):
+                phrase.case = word.surface
+        elif word.surface == "の" and word.part("助詞-格助詞"):
+            phrase.case = "の"
+        elif word.surface in lexicon.JOINING and not phrase.case:
+            phrase.case = word.surface
+        elif word.surface == "にて":
+            phrase.case = "で"
+        elif word.part("助詞-準体助詞"):
+            phrase.nominalized = True
+    rest = "".join(word.surface for word in tail)
+    if phrase.kind == "NP" and rest.startswith(("とともに", "と共に")):
+        phrase.case = "と"
+    elif phrase.kind == "NP" and rest.startswith(("によっ", "により", "に対し")):
+        phrase.case = "に"
+    elif phrase.kind == "NP" and rest.startswith("におい"):
+        phrase.case = "で"
+
+
+def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: bool) -> None:
+    """How the phrase hangs on what follows."""
+    surfaces = [word.surface for word in tail]
+    phrase.passive = any(word.lemma in ("れる", "られる") and word.part("助動詞") for word in tail)
+    # 置い-て-ある: what was put is the subject, as in a passive
+    phrase.passive |= any(word.lemma == "ある" and place and surfaces[place - 1] == "て" for place, word in enumerate(tail))
+    if phrase.kind == "NP":
+        _shape_noun(phrase, tail, last=last)
+        return
+    if not phrase.kind:
+        return
+    if head[-1].part("連体詞"):
+        phrase.form = "adnominal"
+        return
+    inflected = [word for word in head[-1:] + tail if word.inflection]
+    ending = inflected[-1] if inflected else None
+    request = any(word.lemma in ("くださる", "下さる", "ちょうだい", "頂戴", "もらう", "ほしい", "欲しい", "くれる") for word in tail)
+    command = ending is not None and ("命令形" in ending.inflection or "意志推量形" in ending.inflection)
+    phrase.imperative = phrase.imperative or request or command
+    conjunction = next((w for w in reversed(tail) if w.part("助詞-接続助詞", "助詞-副助詞", "助詞-格助詞", "助詞-準体助詞")), None)
+    helped = conjunction is not None and tail and tail[-1].inflection and tail[-1] is not conjunction
+    if last and not (phrase.kind == "AD" and phrase.case == "の"):
+        phrase.form = "final"
+        phrase.imperative = phrase.imperative or (phrase.kind == "VP" and bool(surfaces) and surfaces[-1] in ("て", "で"))
+    elif phrase.kind == "AD" and phrase.case == "の":
+        phrase.form = "adnominal"
+    elif phrase.kind == "AD" and (surfaces[-1:] == ["に"] or not head[-1].part("形容詞") and not ending):
+        phrase.form = "adverb"
+    elif conjunction is not None and not helped:
+        phrase.form = "adverbial"
+    elif ending is not None and "連用形" in ending.inflection:
+        bare = phrase.kind == "AD" and not tail and len(head) == 1
+        phrase.form = "adverb" if bare and not phrase.comma else "adverbial"
+    elif ending is not None and "仮定形" in ending.inflection:
+        phrase.form = "adverbial"
+    else:
+        phrase.form = "adnominal"
+
+
+def _shape_noun(phrase: Phrase, tail: list[Morpheme], *, last: bool) -> None:
+    verbal = [word for word in tail if word.part("助動詞") and word.lemma in ("だ", "です")]
+    like = any(word.part("形状詞-助動詞語幹") for word in tail)
+    if verbal and not like:
+        phrase.copula = True
+        phrase.form = "final" if last else "adverbial" if "連用形" in verbal[-1].inflection else "adnominal"
+        if not last and any(word.inflection and "連体形" in word.inflection for word in tail[-1:]):
+            phrase.form = "adnominal"
+        phrase.case = ""
+    elif like:
+        phrase.case, phrase.form = ("の", "adnominal") if verbal and verbal[-1].surface == "な" else ("", "adverb")
+    elif phrase.case == "の":
+        phrase.form = "adnominal"
+    elif phrase.text in lexicon.MANNERS and phrase.case in ("に", ""):
+        phrase.kind, phrase.form = "", "adverb"
+    elif phrase.case in lexicon.JOINING and phrase.case != "と":
+        phrase.form = "joined"
+    elif phrase.case or phrase.topic:
+        phrase.form = "case"
+    else:
+        phrase.form = "final" if last else "bare"
+
+
+def _is_quantity(words: list[Morpheme]) -> bool:
+    """A number with or without its counter: 2人, 三匹, 数台."""
+    text = "".join(word.surface for word in words)
+    if words[0].part("名詞-数詞") or (words[0].part("接頭辞") and words[0].surface in ("数", "両", "全")):
+        return len(words) <= 2 or words[-1].part("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能", "名詞-数詞", "接尾辞") or (
+            words[-1].surface in ("つ", "人", "ほど", "半", "以上")
+        )
+    return bool(_NUMBER.match(text[:-1])) and text[-1:] in "つ人個匹頭台本枚羽機冊杯皿隻艘艇足着切" and len(text) > 1

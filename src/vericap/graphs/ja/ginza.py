@@ -1,0 +1,91 @@
+"""GiNZA front end: text -> predicate-argument structure, without the parts of the pipeline nobody reads."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from vericap.errors import MissingPart, require
+from vericap.graphs.ja import chunks, heads, roles
+from vericap.graphs.ja.pas import Morpheme, Sentence
+
+UNUSED = ("ner", "attribute_ruler", "compound_splitter", "bunsetu_recognizer")
+BATCH = 64
+LONGEST = 2000  # characters analysed in one piece; the dictionary refuses texts beyond some 16,000
+
+_ENDS = re.compile(r"(?<=[。！？!?\n])")
+
+
+@lru_cache(maxsize=1)
+def pipeline() -> Any:
+    """The ja_ginza pipeline with tokeniser, parser and morphology only."""
+    spacy = require("spacy", "ja", "Japanese parsing")
+    require("ginza", "ja", "Japanese parsing")
+    require("ja_ginza", "ja", "Japanese parsing")
+    try:
+        return spacy.load("ja_ginza", exclude=list(UNUSED))
+    except OSError as error:
+        raise MissingPart(
+            f"the Japanese model ja_ginza cannot be loaded ({error}); install it with: pip install 'vericap[ja]'"
+        ) from error
+
+
+def model_name() -> str:
+    """Name and version, for signatures and cache keys."""
+    meta = pipeline().meta
+    return f"ja_ginza-{meta['version']}"
+
+
+def normalize(text: str) -> str:
+    """Full-width kana, half-width letters and digits; no blanks between Japanese words."""
+    text = unicodedata.normalize("NFKC", text).strip()
+    return re.sub(r"(?<=[^\x00-\x7f])[ \t\u3000]+(?=[^\x00-\x7f])", "", text)
+
+
+def pieces(text: str) -> list[str]:
+    """Sentences of a caption, none longer than the analyser takes."""
+    found = []
+    for part in _ENDS.split(normalize(text)):
+        part = part.strip()
+        found += [part[i : i + LONGEST] for i in range(0, len(part), LONGEST)]
+    return [part for part in found if part]
+
+
+def analyse(texts: Iterable[str]) -> Iterator[list[Sentence]]:
+    """The sentences of every text, in order; memory does not grow with the number of texts."""
+    cut = [pieces(text) for text in texts]
+    docs = pipeline().pipe((part for parts in cut for part in parts), batch_size=BATCH)
+    for parts in cut:
+        yield [sentence for _ in parts for sentence in structure(next(docs))]
+
+
+def structure(doc: Any) -> list[Sentence]:
+    """Predicate-argument structure of a parsed text."""
+    words = [
+        # English words keep the blank between them; Japanese has none
+        Morpheme(token.text_with_ws if token.text.isalpha() else token.text, token.lemma_, token.tag_, _inflection(token), token.norm_) for token in doc
+    ]
+    parents = [token.head.i for token in doc]
+    return [_sentence(words, parents, low, high) for low, high in chunks.sentences(words)]
+
+
+def _inflection(token: Any) -> str:
+    found: list[str] = token.morph.get("Inflection")
+    return found[0] if found else ""
+
+
+def _sentence(words: Sequence[Morpheme], parents: Sequence[int], low: int, high: int) -> Sentence:
+    phrases = chunks.chunk(words[low:high], offset=low)
+    place_of = {}
+    for place, phrase in enumerate(phrases):
+        place_of.update(dict.fromkeys(range(phrase.start, phrase.start + len(phrase.words)), place))
+    hints = [-1] * len(phrases)
+    for place, phrase in enumerate(phrases):
+        for word in range(phrase.start, phrase.start + len(phrase.words)):
+            target = place_of.get(parents[word], place)
+            if target > place:
+                hints[place] = target
+    return roles.assign(phrases, heads.resolve(phrases, hints))

@@ -1,0 +1,183 @@
+"""Which bunsetsu depends on which: the parser's tree as a hint, Japanese word order as the law.
+
+Dependencies run to the right and do not cross, so the possible heads of a phrase are the next phrase and that one's
+own chain of heads. Among those that fit (a noun for an adnominal form, a predicate for a case), the parser's choice
+stands unless a rule knows better; the rules repair the slips a general parser makes on captions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vericap.graphs.ja import lexicon
+from vericap.graphs.ja.categories import ANIMATE, ATTRIBUTE_CATEGORIES, table
+from vericap.graphs.ja.chunks import Phrase
+
+
+def resolve(phrases: Sequence[Phrase], hints: Sequence[int]) -> list[int]:
+    """Head of every phrase (-1 for the last). `hints` are the parser's heads in the same numbering, -1 if none."""
+    heads = [-1] * len(phrases)
+    for place in range(len(phrases) - 2, -1, -1):
+        chain = [place + 1]
+        while heads[chain[-1]] >= 0:
+            chain.append(heads[chain[-1]])
+        heads[place] = _choose(phrases, heads, place, chain, hints[place])
+    return heads
+
+
+def _choose(phrases: Sequence[Phrase], heads: list[int], place: int, chain: list[int], hint: int) -> int:
+    phrase = phrases[place]
+    if phrase.adverb:  # says nothing in the graph and must not stand in anyone's way
+        return chain[0]
+    nouns = [i for i in chain if phrases[i].kind == "NP"]
+    predicates = [i for i in chain if phrases[i].predicate and not phrases[i].adverb and not _is_bare_adnominal(phrases[i])]
+    if phrase.form == "adnominal":
+        return _adnominal_head(phrases, heads, place, nouns, predicates, hint) if nouns else chain[0]
+    if phrase.form in ("joined", "bare") or (phrase.form == "case" and phrase.case == "と" and not phrase.topic):
+        joined = _joined_head(phrases, place, nouns, hint)
+        if joined >= 0:
+            return joined
+    if not predicates:
+        return chain[0] if phrase.form != "case" else chain[-1]
+    if phrase.form in ("case", "bare", "joined"):
+        return _case_head(phrases, heads, place, predicates, hint)
+    verbs = [i for i in predicates if phrases[i].kind == "VP" or phrases[i].form == "final"] or predicates
+    return hint if hint in verbs else verbs[0]
+
+
+def _is_bare_adnominal(phrase: Phrase) -> bool:
+    """連体詞, and adjectival nouns before の: look like adjectives, take no arguments."""
+    return phrase.kind == "AD" and (phrase.words[0].part("連体詞") or phrase.case == "の")
+
+
+def _adnominal_head(
+    phrases: Sequence[Phrase], heads: list[int], place: int, nouns: list[int], predicates: list[int], hint: int
+) -> int:
+    phrase = phrases[place]
+    if phrase.kind == "NP" and phrase.case == "の" and _is_clause_subject(phrases, place, hint):
+        return hint if hint in predicates else place + 1
+    head = hint if hint in nouns else nouns[0]
+    if phrase.kind == "NP" and phrase.quantity and hint not in nouns:
+        return nouns[0]
+    # 水色の-, 2匹の-, 右上の- between a modifier and its noun are modifiers themselves
+    while phrases[head].case == "の" and heads[head] in nouns and (
+        (phrase.kind != "NP" or phrase.quantity) and _says_how(phrases[head])
+    ):
+        head = heads[head]
+    return head
+
+
+def _says_how(phrase: Phrase) -> bool:
+    """A noun before の that describes the next noun rather than being a thing of its own."""
+    marks = phrase.categories & ATTRIBUTE_CATEGORIES
+    return phrase.quantity or bool(marks & {"色", "数量", "形・模様", "時間"}) or phrase.text in lexicon.PLACE_WORDS
+
+
+def _is_clause_subject(phrases: Sequence[Phrase], place: int, hint: int) -> bool:
+    """ "海の見えるベンチ": の marks the subject of the adnominal clause that follows at once."""
+    after = phrases[place + 1]
+    if after.form != "adnominal" or after.kind not in ("VP", "AD") or _is_bare_adnominal(after):
+        return False
+    if _says_how(phrases[place]):
+        return False
+    if after.kind == "AD":  # "顔の白い牛" against "女性の白い帽子": a part of the body or plant is the subject
+        return bool(phrases[place].categories & {"動物-部位", "植物-部位"}) or hint == place + 1
+    return hint == place + 1 or (after.kind == "VP" and not phrases[place].quantity)
+
+
+def _joined_head(phrases: Sequence[Phrase], place: int, nouns: list[int], hint: int) -> int:
+    """The noun this one is joined to ("A と B"), or -1 where it is not coordination."""
+    phrase = phrases[place]
+    if phrase.kind != "NP" or not nouns:
+        return -1
+    after = phrases[place + 1]
+    if phrase.form == "joined":
+        return hint if hint in nouns else nouns[0]
+    if phrase.quantity and (place == 0 or phrases[place - 1].form != "case"):
+        return nouns[0] if phrase.form == "bare" and nouns[0] == place + 1 else -1
+    if phrase.quantity or "時間" in phrase.categories:
+        return -1
+    if after.kind == "NP" and _alike(phrase, after):
+        return place + 1
+    best = hint if hint in nouns else nouns[0]
+    if phrase.form == "bare":
+        return best if phrase.comma or hint in nouns else -1
+    if after.predicate and after.form != "adnominal":
+        return -1
+    if hint in nouns or _alike(phrase, phrases[best]) or phrase.text in lexicon.PLACE_WORDS:
+        return best
+    subject = any(p.form == "case" and (p.case == "が" or p.topic) for p in phrases[:place])
+    return -1 if subject else best
+
+
+def _alike(one: Phrase, other: Phrase) -> bool:
+    return bool(one.categories & other.categories) or bool(one.categories & ANIMATE and other.categories & ANIMATE)
+
+
+def _case_head(
+    phrases: Sequence[Phrase], heads: list[int], place: int, predicates: list[int], hint: int
+) -> int:
+    """The predicate a case phrase belongs to; see `_fits_inner` for what stays inside a clause."""
+    phrase = phrases[place]
+    guess = hint if hint in predicates else predicates[0]
+    if len(predicates) == 1:
+        return predicates[0]
+    if phrase.topic and phrase.case in ("", "が"):
+        main = [i for i in predicates if phrases[i].form != "adnominal"]
+        return main[-1] if main and phrase.comma else main[0] if main else guess
+    for nearer, inner in enumerate(predicates[:-1]):
+        if phrases[inner].form != "adnominal":
+            if phrase.case == "を":
+                rest = [i for i in predicates[nearer:] if _takes_wo(phrases[i])]
+                return rest[0] if rest else inner
+            return guess if hint in predicates[nearer:] else inner
+        if _stays_inside(phrases, heads, place, inner, predicates[nearer + 1], hint):
+            return inner
+    return predicates[-1]
+
+
+def _stays_inside(
+    phrases: Sequence[Phrase], heads: list[int], place: int, inner: int, outer: int, hint: int
+) -> bool:
+    """Whether a case phrase belongs to the adnominal clause of `inner` rather than to `outer` beyond it."""
+    phrase, verb = phrases[place], phrases[inner]
+    adjacent = inner == place + 1
+    noun = phrases[heads[inner]]
+    taken = {phrases[i].case for i in range(place + 1, inner) if heads[i] == inner and phrases[i].kind == "NP"}
+    if verb.kind == "AD":
+        return adjacent and phrase.case in ("が", "の", "より") and not phrase.comma
+    outer_text = phrases[outer].text
+    if phrase.case == "で" and outer_text in lexicon.EXISTENCE:
+        return True  # "公園で遊ぶ人がいる": existence takes に
+    if phrase.case in taken:
+        return False
+    if phrase.case in ("が", ""):
+        return _subject_inside(phrase, verb, noun, adjacent, taken)
+    if phrase.case == "を":
+        return _takes_wo(verb)
+    if phrase.case == "で":
+        return adjacent and not phrase.comma
+    if phrase.case == "に":
+        if phrase.comma and outer_text in lexicon.TAKES_NI:
+            return False
+        if adjacent or verb.text in lexicon.TAKES_NI - lexicon.HOLDING:
+            return True
+        return outer_text not in lexicon.TAKES_NI
+    return adjacent or hint == inner
+
+
+def _takes_wo(verb: Phrase) -> bool:
+    """Whether a predicate can have を: an object, or the path of a motion."""
+    known = verb.text in lexicon.MOTION or verb.text in lexicon.TRANSITIVE
+    able = known or verb.text not in table().intransitive
+    return verb.kind == "VP" and not verb.passive and able
+
+
+def _subject_inside(phrase: Phrase, verb: Phrase, noun: Phrase, adjacent: bool, taken: set[str]) -> bool:
+    if noun.text in lexicon.OUTER_NOUNS:
+        return True
+    if phrase.comma or "の" in taken or "が" in taken:
+        return False
+    if adjacent:
+        return True
+    return not noun.categories & ANIMATE and ("を" not in taken or verb.passive)
