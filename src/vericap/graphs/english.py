@@ -1,0 +1,131 @@
+"""English captions -> scene graphs, over a spaCy pipeline.
+
+    >>> parse("A man riding a brown horse on the beach").tuples()[:2]
+    [('man',), ('horse',)]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from vericap.errors import MissingPart
+from vericap.graphs.english_rules import Rules
+from vericap.graphs.scene_graph import SceneGraph
+from vericap.models import store
+
+VERSION = "1"  # part of cache keys: raise it when the rules change
+SHIPPED = "spacy-en"
+_BATCH = 256
+_LONGEST = 5000  # characters; a caption beyond this is cut
+_NEEDED = ("tagger", "parser")
+_SPACES = re.compile(r"\s+")
+
+
+@lru_cache(maxsize=2)
+def pipeline(name: str = SHIPPED) -> Any:
+    """The shipped spaCy pipeline, or any installed one by its package name or folder."""
+    import spacy
+
+    if name == SHIPPED:
+        for file in store.meta("spacy_en")["files"]:
+            path = store.path("spacy_en", file)
+        return spacy.load(store.folder("spacy_en") / "pipeline")
+    try:
+        found = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "senter", "textcat"])
+    except OSError as error:
+        raise MissingPart(
+            f"the spaCy pipeline '{name}' is not installed; install it (python -m spacy download {name}) or leave "
+            f"the option out to use the shipped one ({error})"
+        ) from error
+    lacking = [part for part in _NEEDED if part not in found.pipe_names]
+    if found.lang != "en" or lacking:
+        what = f"is for '{found.lang}'" if found.lang != "en" else f"has no {' and no '.join(lacking)}"
+        raise MissingPart(f"the spaCy pipeline '{name}' {what}; English scene graphs need a tagger and a parser")
+    return found
+
+
+def name(parser: str = SHIPPED) -> str:
+    """What a score's signature says of the parser: pipeline, its version, version of the rules."""
+    if parser == SHIPPED:
+        return f"en_core_web_sm-{store.meta('spacy_en')['version']}+rules-{VERSION}"
+    meta = pipeline(parser).meta
+    return f"{meta.get('lang')}_{meta.get('name')}-{meta.get('version')}+rules-{VERSION}"
+
+
+def clean(text: str) -> str:
+    """One line without doubled blanks; capitals throughout are made small, they mislead the tagger."""
+    text = _SPACES.sub(" ", text[:_LONGEST]).strip()
+    letters = [letter for letter in text if letter.isalpha()]
+    if len(letters) > 3 and sum(map(str.isupper, letters)) > 0.7 * len(letters):
+        text = text.lower()
+    return text
+
+
+def graph_of(doc: Any) -> SceneGraph:
+    """The scene graph of a spaCy Doc."""
+    words, tags, deps, heads = columns(doc)
+    tuples = Rules(words, tags, deps, heads).tuples()
+    if not tuples:
+        return SceneGraph(reason="no noun was found in the text" if words else "the text is empty")
+    return SceneGraph.of(tuples)
+
+
+def columns(doc: Any) -> tuple[list[str], list[str], list[str], list[int]]:
+    """Lower-case words, tags, dependency labels, head positions."""
+    from spacy.attrs import DEP, HEAD, LOWER, TAG
+
+    table = doc.to_array([LOWER, TAG, DEP, HEAD])
+    if not len(table):
+        return [], [], [], []
+    text = _Text(doc.vocab.strings)
+    lower, tag, dep, head = table.T.tolist()
+    heads = [(place + (shift if shift < 1 << 63 else shift - (1 << 64))) for place, shift in enumerate(head)]
+    return [text[i] for i in lower], [text[i] for i in tag], [text[i] for i in dep], heads
+
+
+class _Text:
+    """Strings by spaCy's hash, each looked up once."""
+
+    _known: dict[int, str] = {}  # noqa: RUF012 - shared on purpose: hashes mean the same string everywhere
+
+    def __init__(self, strings: Any) -> None:
+        self._strings = strings
+
+    def __getitem__(self, number: int) -> str:
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = self._strings[number]
+        return found
+
+
+def parse(text: str, *, parser: str = SHIPPED) -> SceneGraph:
+    """The scene graph of one caption."""
+    return next(iter(parse_many([text], parser=parser)))
+
+
+def parse_many(texts: Iterable[str], *, parser: str = SHIPPED, batch_size: int = _BATCH) -> list[SceneGraph]:
+    """Scene graphs of many captions."""
+    return list(iterate(texts, parser=parser, batch_size=batch_size))
+
+
+def iterate(texts: Iterable[str], *, parser: str = SHIPPED, batch_size: int = _BATCH) -> Iterator[SceneGraph]:
+    """Scene graphs one after the other, with memory that does not grow with their number."""
+    nlp = pipeline(parser)
+    for part in _parts(texts, batch_size):
+        with nlp.memory_zone():
+            for doc in nlp.pipe(part, batch_size=batch_size):
+                yield graph_of(doc)
+
+
+def _parts(texts: Iterable[str], size: int) -> Iterator[Sequence[str]]:
+    part: list[str] = []
+    for text in texts:
+        part.append(clean(text))
+        if len(part) == size:
+            yield part
+            part = []
+    if part:
+        yield part
