@@ -1,0 +1,75 @@
+"""Detectors from a model hub or a local folder, through transformers (group `hub`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vericap.errors import VericapError, require
+from vericap.vision.detector import FLOOR, LIMIT
+from vericap.vision.objects import Box, Objects
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+class HubDetector:
+    """Any model transformers opens as an object detector (DETR, YOLOS, RT-DETR, ...)."""
+
+    def __init__(self, model: str, *, threshold: float = 0.5) -> None:
+        self._torch = require("torch", "hub", "a hub detector")
+        transformers = require("transformers", "hub", "a hub detector")
+        try:
+            self._processor = transformers.AutoImageProcessor.from_pretrained(model)
+            # Weights are read from safetensors alone: other formats may carry code.
+            self._model = transformers.AutoModelForObjectDetection.from_pretrained(
+                model, use_safetensors=True
+            )
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise VericapError(
+                f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give the name "
+                "of a reachable object-detection model, or a folder with config, weights and preprocessor"
+            ) from error
+        self._model.eval()
+        config = self._model.config
+        self.name = Path(model).name
+        self.version = str(getattr(config, "_commit_hash", None) or "") or _fingerprint(Path(model), config)
+        self.threshold = threshold
+        self.labels = tuple(str(config.id2label[number]) for number in sorted(config.id2label))
+        self._names: dict[int, str] = {int(number): str(label) for number, label in config.id2label.items()}
+
+    def detect(self, images: Sequence[Image], *, threshold: float | None = None) -> list[Objects]:
+        """The objects of each image, surest first."""
+        level = max(FLOOR, self.threshold if threshold is None else threshold)
+        return [self._one(image, level) for image in images]
+
+    def _one(self, image: Image, level: float) -> Objects:
+        inputs = self._processor(images=image, return_tensors="pt")
+        with self._torch.inference_mode():
+            outputs = self._model(**inputs)
+        sizes = self._torch.tensor([[image.height, image.width]])
+        found: dict[str, Any] = self._processor.post_process_object_detection(
+            outputs, threshold=level, target_sizes=sizes
+        )[0]
+        rows: list[tuple[str, float | None, Box | None]] = []
+        for label, score, box in zip(
+            found["labels"].tolist(), found["scores"].tolist(), found["boxes"].tolist()
+        ):
+            x0, x1 = (round(min(max(v, 0.0), float(image.width)), 1) for v in (box[0], box[2]))
+            y0, y1 = (round(min(max(v, 0.0), float(image.height)), 1) for v in (box[1], box[3]))
+            name = self._names.get(int(label), "")
+            if name and name.upper() not in ("N/A", "NO OBJECT"):
+                rows.append((name, round(score, 4), (x0, y0, x1, y1)))
+        rows.sort(key=lambda row: -(row[1] or 0.0))
+        return Objects.of(rows[:LIMIT], image.size)
+
+
+def _fingerprint(folder: Path, config: Any) -> str:
+    """The version of a local folder: its configuration and weight files."""
+    digest = hashlib.sha256(config.to_json_string().encode())
+    for file in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:12]
