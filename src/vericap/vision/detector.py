@@ -140,8 +140,8 @@ class Detector:
             raise VericapError(f"the detector {self.name} failed on an image ({error})") from error
         scores, boxes = self._decode([output[0] for output in outputs])
         width, height = image.size
-        boxes = boxes / np.array([*ratio, *ratio], dtype=np.float32)
-        boxes = np.minimum(np.maximum(boxes, 0), np.array([width, height] * 2)).astype(np.float32)
+        boxes /= np.array([*ratio, *ratio], dtype=np.float32)
+        np.clip(boxes, 0, np.array([width, height] * 2), out=boxes)
         kept = select(scores, boxes, threshold=max(threshold, FLOOR), overlap=self.layout.overlap)
         found = [(self.labels[label], round(float(score), 4), _rounded(box)) for label, score, box in kept]
         return Objects.of(found, (width, height))
@@ -249,9 +249,8 @@ def _corners(boxes: Floats, layout: Layout, size: tuple[int, int]) -> Floats:
     elif layout.box == "cxcywh":
         half = boxes[:, 2:] / 2
         boxes = np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
-    if layout.relative:
-        boxes = boxes * np.array([size[0], size[1], size[0], size[1]], dtype=np.float32)
-    return boxes
+    unit = [*size, *size] if layout.relative else [1, 1, 1, 1]
+    return np.multiply(boxes, np.array(unit, dtype=np.float32))
 
 
 def select(

@@ -169,7 +169,7 @@ def _detect_group(
         try:
             return name, images.decode(data, key)
         except InputError as error:
-            return name, Problem(key, str(error))
+            return name, Problem(key, str(error).removeprefix(f"{key}: "))
 
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -192,4 +192,4 @@ def _read(key: str, path: Path | Problem) -> bytes | Problem:
     try:
         return images.read(path)
     except InputError as error:
-        return Problem(key, str(error))
+        return Problem(key, str(error).removeprefix(f"{path}: "))
