@@ -20,8 +20,11 @@ def antecedent(rules: Rules, token: int, apart_from: int) -> int:
     `apart_from` is the other end of the pronoun's own relation: the candle of "a candle in it" is not "it".
     """
     word = rules.words[token]
-    before = [place for place in range(token - 1, -1, -1) if rules.names[place] and place != apart_from]
-    before = [place for place in before if not _coordinated(rules, place, apart_from)]
+    others = {apart_from}
+    if rules.tags[token] == "PRP":  # no object is its own clause's subject
+        others.update(kid for kid in rules.kids[apart_from] if rules.deps[kid] in ("nsubj", "nsubjpass"))
+    before = [place for place in range(token - 1, -1, -1) if rules.names[place] and place not in others]
+    before = [place for place in before if not any(_coordinated(rules, place, other) for other in others)]
     if word in lexicon.PERSON_PRONOUNS:
         return _person(rules, before, word in lexicon.FEMALE_PRONOUNS)
     if word in lexicon.PLURAL_PRONOUNS:

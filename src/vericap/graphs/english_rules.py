@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from vericap.graphs import english_words as lexicon
 from vericap.graphs.english_pronouns import antecedent
+from vericap.graphs.english_repairs import repair
 from vericap.graphs.english_words import ADJECTIVE_TAGS, NOUN_TAGS, VERB_TAGS, noun_lemma, verb_lemma
 
 _MODIFIER = frozenset({"compound", "nmod", "amod", "npadvmod", "nummod", "quantmod"})
@@ -23,6 +24,7 @@ class Rules:
     """One caption's tree, and the tuples it claims."""
 
     def __init__(self, words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> None:
+        repair(words, tags, deps, heads)
         self.words, self.tags, self.deps, self.heads = words, tags, deps, heads
         self.kids: list[list[int]] = [[] for _ in words]
         for token, head in enumerate(heads):

@@ -78,6 +78,15 @@ MALE = _words("man boy guy male father dad husband groom son brother grandfather
 PERSONS = _words("people person group crowd team couple family class guy kid child baby toddler crew band trio "
                  "pair duo someone somebody everyone rider skier surfer snowboarder skateboarder biker cyclist "
                  "batter pitcher catcher hiker jogger boarder climber umpire referee")  # fmt: skip
+# Nouns that end in -ing and name things.
+ING_NOUNS = _words(
+    """building painting wedding clothing ceiling railing ring string swing king wing thing awning opening
+    clearing crossing landing topping frosting icing parking dining living evening morning earring stocking
+    meeting gathering setting lighting drawing dressing something anything nothing everything being pudding
+    sibling duckling spring sling herring filling coating covering flooring paneling seating sailing skiing
+    surfing snowboarding skateboarding swimming fishing boxing cycling wrestling bowling stuffing carving siding
+    rigging bedding plumbing piping scaffolding packaging offering"""
+)
 _ANIMATE_TOPICS = frozenset({"noun.person", "noun.animal"})
 _CONVEYANCE = wordnet.synset_number("03100490-n")
 
@@ -143,6 +152,16 @@ def _strip_verb(word: str) -> str:
     if word.endswith("es") and word[:-2].endswith(("ch", "sh", "ss", "x", "zz", "o")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+@lru_cache(maxsize=1 << 14)
+def is_noun(word: str) -> bool:
+    return bool(wordnet.synsets(word, "n"))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_verb(word: str, tag: str) -> bool:
+    return bool(wordnet.synsets(verb_lemma(word, "VBZ" if tag == "NNS" else tag), "v"))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -79,12 +79,25 @@ class Counts:
 
 @dataclass(frozen=True)
 class SpiceScore:
-    """Counts per category, the candidate's tuples and the reference tuple each matched (or None)."""
+    """Counts per category, and which reference tuples (a bit mask) each candidate tuple matches."""
 
     counts: dict[str, Counts]
     candidate: list[ConceptTuple]
     references: list[ConceptTuple]
-    partners: list[int | None]
+    matches: list[int]
+
+    @property
+    def partners(self) -> list[int | None]:
+        """Position of the first reference tuple each candidate tuple matches; None where there is none."""
+        return [(mask & -mask).bit_length() - 1 if mask else None for mask in self.matches]
+
+    @property
+    def missing(self) -> list[ConceptTuple]:
+        """Reference tuples that no candidate tuple matches."""
+        covered = 0
+        for mask in self.matches:
+            covered |= mask
+        return [item for place, item in enumerate(self.references) if not covered >> place & 1]
 
     @property
     def f(self) -> float:
@@ -149,18 +162,18 @@ class ReferenceGraph:
         """Match a candidate's tuples; not one-to-one, true positives count candidate tuples."""
         tuples = ConceptGraph.of(candidate, synonyms=self.synonyms).tuples()
         matched, proposed = dict.fromkeys(CATEGORIES, 0), dict.fromkeys(CATEGORIES, 0)
-        partners: list[int | None] = []
+        matches: list[int] = []
         for item in tuples:
             common = self.partners(item)
             for name in categories(item):  # a colour must match a colour, not just any attribute
                 proposed[name] += 1
                 matched[name] += bool(common & self._members[name])
-            partners.append((common & -common).bit_length() - 1 if common else None)
+            matches.append(common)
         counts = {
             name: Counts(matched[name], proposed[name], self._members[name].bit_count())
             for name in CATEGORIES
         }
-        return SpiceScore(counts, tuples, self.tuples, partners)
+        return SpiceScore(counts, tuples, self.tuples, matches)
 
 
 def score_tuples(

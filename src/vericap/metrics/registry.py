@@ -19,6 +19,7 @@ METRICS: dict[str, str] = {
     "meteor": "vericap.metrics.meteor:Meteor",
     "cider-d": "vericap.metrics.cider:CiderD",
     "cider": "vericap.metrics.cider:Cider",
+    "spice": "vericap.metrics.spice:Spice",
 }
 
 SETS: dict[str, tuple[str, ...]] = {

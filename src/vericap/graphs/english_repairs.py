@@ -1,0 +1,133 @@
+"""Slips that taggers and parsers trained on news make on captions, put right before the rules read the tree.
+
+Each repair looks for a pattern that cannot be right in a caption (a singular noun with a plural verb, an -ing noun
+with a verb's complements) and changes tags, labels and heads in place.
+"""
+
+from __future__ import annotations
+
+from vericap.graphs import english_words as lexicon
+from vericap.graphs.english_words import NOUN_TAGS, VERB_TAGS, kind, noun_lemma
+
+_PHRASE_STARTS = frozenset({"det", "poss", "nummod"})
+_PRONOUNS = frozenset({"it", "them", "him", "her"})
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+
+
+def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> None:
+    """Put the known slips right, in place."""
+    for token, tag in enumerate(tags):
+        dep = deps[token]
+        if tag == "UH":
+            _greeting(words, tags, deps, heads, token)
+        elif tag in ("VBP", "VB"):
+            _noun_not_verb(words, tags, deps, heads, token)
+        elif tag in NOUN_TAGS:
+            if dep in _SUBJECTS:
+                _verb_not_noun(words, tags, deps, heads, token)
+            elif dep == "conj":
+                _coordination(words, tags, deps, heads, token)
+            if tag == "NN" and words[token].endswith("ing"):
+                _participle(words, tags, deps, heads, token)
+        elif words[token] in _PRONOUNS and dep == "pobj":
+            _near_noun(words, tags, deps, heads, token)
+
+
+Columns = tuple[list[str], list[str], list[str], list[int]]
+
+
+def _greeting(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "Boy with toy gun" is no exclamation."""
+    if words[token] in lexicon.PERSONS or words[token] in lexicon.MALE or words[token] in lexicon.FEMALE:
+        tags[token] = "NN"
+        head = heads[token]
+        if deps[token] == "intj" and tags[head] in VERB_TAGS and token < head:
+            if not any(heads[i] == head and deps[i] in _SUBJECTS for i in range(len(words))):
+                deps[token] = "nsubj"
+
+
+def _noun_not_verb(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "A white teddy bear": a singular subject right before a plural verb makes that verb a noun."""
+    before = token - 1
+    if before < 0 or deps[before] != "nsubj" or heads[before] != token or tags[before] not in ("NN", "NNP"):
+        return
+    if noun_lemma(words[before], tags[before]) in ("people", "group", "crowd", "pair", "couple", "team", "family"):
+        return
+    own = [i for i in range(len(words)) if heads[i] == token and i != token]
+    if any(deps[i] in ("aux", "dobj", "prt", "acomp", "xcomp", "ccomp", "conj") for i in own):
+        return
+    if any(heads[i] == before and deps[i] == "conj" for i in range(before)) or not lexicon.is_noun(words[token]):
+        return
+    tags[token] = "NN"
+    deps[before] = "compound"
+    for i in range(before):
+        if heads[i] == before and i != before:
+            heads[i] = token
+    for i in own:
+        if deps[i] == "advcl" and tags[i] in ("VBG", "VBN"):
+            deps[i] = "acl"
+
+
+def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "Three dogs rush": a noun that has a subject right before it is a verb."""
+    head = heads[token]
+    if tags[head] in ("NN", "NNS") and token == head - 1 and lexicon.is_verb(words[head], tags[head]):
+        if deps[head] in ("ROOT", "conj", "ccomp", "advcl") and not any(
+            heads[i] == head and deps[i] in ("det", "cop", "amod") or words[i] in ("is", "are") and heads[i] == head
+            for i in range(len(words))
+        ):
+            tags[head] = "VBZ" if tags[head] == "NNS" else "VBP"
+
+
+def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "holding a bat and standing next to ...": an -ing noun with complements and no article is a verb."""
+    if deps[token] not in ("conj", "appos", "dobj", "ROOT", "acl", "dep") or words[token] in lexicon.ING_NOUNS:
+        return
+    complements = False
+    for i, head in enumerate(heads):
+        if head == token and i != token:
+            if deps[i] in ("det", "poss", "amod", "compound", "nummod", "nmod"):
+                return
+            complements |= i > token and deps[i] in ("prep", "advmod", "dobj", "prt")
+    if complements and lexicon.is_verb(words[token], "VBG"):
+        tags[token] = "VBG"
+        head = heads[token]
+        if deps[token] == "conj" and tags[head] in NOUN_TAGS and deps[head] in ("dobj", "pobj"):
+            while tags[head] not in VERB_TAGS and heads[head] != head:
+                head = heads[head]
+            heads[token] = head
+            deps[token] = "conj" if tags[head] in VERB_TAGS else "acl"
+
+
+def _near_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a table with food on it": the phrase belongs to the noun right before it."""
+    prep = heads[token]
+    before = prep - 1
+    if prep != token - 1 or before < 0 or tags[before] not in NOUN_TAGS or heads[prep] == before:
+        return
+    if deps[prep] == "prep" and deps[before] in ("pobj", "conj") and words[heads[before]] in ("with", "and", "has"):
+        heads[prep] = before
+
+
+def _coordination(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a bowl of noodles and broccoli", "a room with a bed and a desk": the nearer noun is meant."""
+    head = heads[token]
+    near = token - 1
+    while near > head and not (tags[near] in NOUN_TAGS and deps[near] == "pobj"):
+        near -= 1
+    if near <= head or heads[heads[near]] != head or tags[head] not in NOUN_TAGS:
+        return
+    preposition = words[heads[near]]
+    starts = [False, False, False]
+    for i, above in enumerate(heads):
+        if deps[i] in _PHRASE_STARTS:
+            for place, noun in enumerate((head, near, token)):
+                starts[place] |= above == noun
+    of_head, of_near, of_token = starts
+    bare = of_head and not of_near and not of_token and preposition in ("of", "with", "in")
+    listed = preposition == "with" and of_near and of_token
+    if not (bare or listed):
+        return
+    if listed and kind(noun_lemma(words[token], tags[token])) in ("person", "animal"):
+        return
+    heads[token] = near
