@@ -4,6 +4,9 @@ from setuptools import Extension, setup
 
 KERNELS = {
     # module under vericap.native -> its C sources
+    "transport": ["src/vericap/native/transport.c"],
+    "ptb": ["src/vericap/native/ptb.c"],
+    "text": ["src/vericap/native/text.c"],
 }
 
 setup(

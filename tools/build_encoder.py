@@ -5,8 +5,8 @@
 
 The stock way to quantise (one activation range per tensor, found at run time) makes a caption's vector depend
 on the captions that share its batch. Here every token row has its own range, so a caption's vector is its
-own; the weights keep 7 of 8 bits so that the 16-bit sums of processors without VNNI never saturate: the integer
-products are exact, and the same, everywhere.
+own; the weights keep 7 of 8 bits so that the 16-bit sums of processors without VNNI never saturate: the
+integer products are exact, and the same, everywhere.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def build(source: Path, *, weight_limit: int = 63) -> onnx.ModelProto:
     for name, value in {
         "tiny": np.float32(1e-8), "1/127": np.float32(1 / 127), "one": np.float32(1),
         "zero128": np.uint8(128), "128": np.array([128], np.uint8),
-        "axis0": np.array([0], np.int64), "axis1": np.array([1], np.int64), "axis2": np.array([2], np.int64), "flat": np.array([-1, WIDTH], np.int64),
+        "axis0": np.array([0], np.int64), "axis1": np.array([1], np.int64),
+        "axis2": np.array([2], np.int64), "flat": np.array([-1, WIDTH], np.int64),
         "thirds": np.array([WIDTH] * 3, np.int64), "width3": np.array([3 * WIDTH], np.int64),
     }.items():  # fmt: skip
         graph.constant(name, np.asarray(value))
