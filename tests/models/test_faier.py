@@ -1,0 +1,190 @@
+"""FAIEr's equations against plain loops, against torch, and learning on made features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vericap.errors import VericapError
+from vericap.models.faier import EMPTY, UNKNOWN, Config, Faier
+from vericap.models.recurrent import bidirectional
+
+torch = pytest.importorskip("torch")
+from vericap.train.faier import FaierModule, hardest_negative  # noqa: E402
+
+WORDS = [UNKNOWN, EMPTY, "a", "dog", "cat", "on", "grass", "red", "runs"]
+CAPTIONS = [["a", "dog", "runs"], ["red", "cat", "on", "grass"], ["zebra"], []]
+TRIPLETS = [[["dog", "runs", "grass"]], [["cat", "on", "grass"], ["cat", "a", "red"]], [], []]
+
+
+def module(**options) -> FaierModule:
+    torch.manual_seed(0)
+    return FaierModule(Config(width=6, d=8, words=5, **options), WORDS)
+
+
+def images(count=3, regions=4, width=6):
+    rng = np.random.default_rng(1)
+    mask = np.ones((count, regions), dtype=bool)
+    mask[1, 2:] = False
+    features = rng.normal(size=(count, regions, width)).astype(np.float32) * mask[:, :, None]
+    return features, rng.random((count, regions, 4)).astype(np.float32), mask
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"similarity": "cosine"}, {"variant": "fier"}, {"variant": "faier-norel"}]
+)
+@pytest.mark.parametrize("references", [0, 1, 3])
+def test_torch_and_torch_free_agree(options, references) -> None:
+    net = module(**options)
+    free = net.export()
+    features, boxes, mask = images()
+    with torch.no_grad():
+        text = net.captions(CAPTIONS, TRIPLETS)
+        visual = net.regions(*map(torch.from_numpy, (features, boxes, mask)))
+        chosen = [torch.tensor([j % 4, (j + 1) % 4, (j + 2) % 4]) for j in range(references)]
+        unions = {
+            level: net.unite(level, visual[level], [text[level].rows(rows) for rows in chosen])
+            for level in net.levels
+        }
+        expected = net.scores(unions, torch.from_numpy(mask), text).numpy()
+    nodes = free.captions(CAPTIONS, TRIPLETS)
+    seen = free.regions(features, boxes, mask)
+    for image in range(3):
+        for caption in range(4):
+            total = 0.0
+            for level in free.levels:
+                own = [nodes.level(level)[int(rows[image])] for rows in chosen]
+                union = free.union(level, seen[level][image][mask[image]], own)
+                best = free.match(union, nodes.level(level)[caption])
+                total += best.mean() if best.size else 0.0
+            assert total == pytest.approx(expected[image, caption], abs=1e-4)
+
+
+def test_equations_against_loops() -> None:
+    free = module().export()
+    features, boxes, mask = images()
+    w = free.weights
+    seen = free.regions(features, boxes, mask)
+    for image in range(3):
+        there = np.flatnonzero(mask[image])
+        objects = [
+            w["visual.2.weight"] @ np.tanh(w["visual.0.weight"] @ u + w["visual.0.bias"]) + w["visual.2.bias"]
+            for u in features[image]
+        ]
+        for i in there:
+            pull = [
+                np.exp(np.tanh(w["offset.weight"][0] @ (boxes[image, i] - boxes[image, j]))) for j in there
+            ]
+            relation = sum(p / sum(pull) * (w["relation.weight"] @ objects[j]) for p, j in zip(pull, there))
+            np.testing.assert_allclose(seen["object"][image, i], objects[i], atol=1e-5)
+            np.testing.assert_allclose(seen["relation"][image, i], relation, atol=1e-5)
+    reference = free.captions(CAPTIONS, TRIPLETS).objects[1]
+    weight, context = free.attend("object", seen["object"][0], reference)
+    for i in range(4):
+        logits = [w["attention.object.weight"][0] @ (seen["object"][0, i] * h) for h in reference]
+        alpha = np.exp(logits) / np.exp(logits).sum()
+        np.testing.assert_allclose(weight[i], alpha, atol=1e-5)
+        np.testing.assert_allclose(context[i], alpha @ reference, atol=1e-5)
+
+
+def test_gru_equals_torch() -> None:
+    net = torch.nn.GRU(5, 3, batch_first=True, bidirectional=True)
+    inputs = np.random.default_rng(0).normal(size=(1, 6, 5)).astype(np.float32)
+    weights = {name.replace("_l0", ""): value.detach().numpy() for name, value in net.state_dict().items()}
+    states, last = bidirectional(inputs, np.array([6]), weights)
+    expected, hidden = net(torch.from_numpy(inputs))
+    np.testing.assert_allclose(states, expected.detach().numpy(), atol=1e-6)
+    np.testing.assert_allclose(last[0], torch.cat([hidden[0, 0], hidden[1, 0]]).detach().numpy(), atol=1e-6)
+
+
+def test_order_of_regions_changes_nothing() -> None:
+    free = module().export()
+    features, boxes, mask = (part[:1] for part in images())
+    order = np.array([2, 0, 3, 1])
+    nodes = free.captions(CAPTIONS, TRIPLETS)
+    for level in free.levels:
+        one = free.union(level, free.regions(features, boxes, mask)[level][0], nodes.level(level)[:2])
+        turned = free.regions(features[:, order], boxes[:, order], mask[:, order])[level][0]
+        two = free.union(level, turned, nodes.level(level)[:2])
+        np.testing.assert_allclose(
+            free.match(one, nodes.level(level)[1]), free.match(two, nodes.level(level)[1]), atol=1e-5
+        )
+
+
+def test_gradients_reach_every_parameter_and_are_right() -> None:
+    net = module().double()
+    features, boxes, mask = images()
+    tensors = (torch.from_numpy(features).double(), torch.from_numpy(boxes).double(), torch.from_numpy(mask))
+
+    def loss() -> torch.Tensor:
+        text = net.captions(CAPTIONS[:3], [TRIPLETS[0], TRIPLETS[1], TRIPLETS[0]])
+        visual = net.regions(*tensors)
+        rows = torch.tensor([0, 1, 2])
+        unions = {level: net.unite(level, visual[level], [text[level].rows(rows)]) for level in net.levels}
+        return hardest_negative(net.scores(unions, tensors[2], text), margin=5.0)
+
+    loss().backward()
+    for name, parameter in net.named_parameters():
+        assert parameter.grad is not None, name
+        place = parameter.grad.abs().argmax()
+        with torch.no_grad():
+            flat = parameter.view(-1)
+            flat[place] += 1e-5
+            up = loss()
+            flat[place] -= 2e-5
+            down = loss()
+            flat[place] += 1e-5
+        assert (up - down) / 2e-5 == pytest.approx(
+            parameter.grad.view(-1)[place].item(), rel=1e-3, abs=1e-6
+        ), name
+
+
+def test_learns_fifty_images() -> None:
+    """Made features carry two words each; the right caption of 50 must be found."""
+    torch.manual_seed(0)
+    words = [f"w{i}" for i in range(20)]
+    pairs = [(words[i % 20], words[(i * 7 + i // 20 + 1) % 20]) for i in range(50)]
+    table = torch.randn(20, 16)
+    features = torch.stack([torch.stack([table[words.index(a)], table[words.index(b)]]) for a, b in pairs])
+    boxes, mask = torch.rand(50, 2, 4), torch.ones(50, 2, dtype=torch.bool)
+    net = FaierModule(Config(width=16, d=32, words=16), [UNKNOWN, EMPTY, "on", *words])
+    captions = [["on", a, b] for a, b in pairs]
+    triplets = [[[a, "on", b]] for a, b in pairs]
+    optimiser = torch.optim.Adam(net.parameters(), lr=5e-3)
+    for step in range(120):
+        text, visual = net.captions(captions, triplets), net.regions(features, boxes, mask)
+        scores = net.scores({lv: net.unite(lv, visual[lv], []) for lv in net.levels}, mask, text)
+        optimiser.zero_grad()
+        # The mean over negatives first, then the hardest: the usual warm-up.
+        loss = (
+            hardest_negative(scores)
+            if step > 40
+            else torch.nn.functional.cross_entropy(scores, torch.arange(50))
+        )
+        loss.backward()
+        optimiser.step()
+    assert (scores.argmax(dim=1) == torch.arange(50)).float().mean() >= 0.95
+
+
+def test_save_load_and_damage(tmp_path) -> None:
+    free = module().export()
+    free.save(tmp_path, licence="Apache-2.0")
+    again = Faier.load(tmp_path)
+    one, two = (f.captions(CAPTIONS, TRIPLETS).objects[0] for f in (free, again))
+    np.testing.assert_allclose(one, two, atol=2e-3)
+    with pytest.raises(VericapError, match="region features have width 7, this FAIEr model reads 6"):
+        again.regions(np.zeros((1, 2, 7), np.float32), np.zeros((1, 2, 4), np.float32), np.ones((1, 2), bool))
+    data = (tmp_path / "faier.safetensors").read_bytes()
+    (tmp_path / "faier.safetensors").write_bytes(data[: len(data) // 2])
+    with pytest.raises(VericapError, match="not a readable FAIEr model"):
+        Faier.load(tmp_path)
+    with pytest.raises(VericapError, match="no such file"):
+        Faier.load(tmp_path / "nowhere")
+
+
+def test_long_captions_and_many_references() -> None:
+    free = module().export()
+    features, boxes, mask = (part[:1, :2] for part in images())
+    nodes = free.captions([["dog"] * 200], [[]])
+    union = free.union("object", free.regions(features, boxes, mask)["object"][0], nodes.objects * 50)
+    assert np.isfinite(free.match(union, nodes.objects[0])).all()
