@@ -51,7 +51,7 @@ class Cache:
         except (OSError, sqlite3.Error) as error:
             raise VericapError(
                 f"the cache folder {root} cannot be used ({error}); "
-                "set VERICAP_CACHE to a folder you may write to, or pass --no-cache"
+                "set VERICAP_CACHE (or pass --cache) to a folder you may write to"
             ) from error
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
