@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from html import unescape
 from typing import Any
 
 from vericap.errors import MissingPart
@@ -32,7 +33,7 @@ def pipeline(name: str = SHIPPED) -> Any:
     if name == SHIPPED:
         for file in store.meta("spacy_en")["files"]:
             path = store.path("spacy_en", file)
-        return spacy.load(store.folder("spacy_en") / "pipeline")
+        return _keep_hyphens(spacy.load(store.folder("spacy_en") / "pipeline"))
     try:
         found = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "senter", "textcat"])
     except OSError as error:
@@ -44,7 +45,16 @@ def pipeline(name: str = SHIPPED) -> Any:
     if found.lang != "en" or lacking:
         what = f"is for '{found.lang}'" if found.lang != "en" else f"has no {' and no '.join(lacking)}"
         raise MissingPart(f"the spaCy pipeline '{name}' {what}; English scene graphs need a tagger and a parser")
-    return found
+    return _keep_hyphens(found)
+
+
+def _keep_hyphens(nlp: Any) -> Any:
+    """ "snow-covered" and "t-shirt" stay one word."""
+    from spacy.util import compile_infix_regex
+
+    infixes = [pattern for pattern in nlp.Defaults.infixes if "(?:-|" not in pattern]
+    nlp.tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+    return nlp
 
 
 def name(parser: str = SHIPPED) -> str:
@@ -57,7 +67,7 @@ def name(parser: str = SHIPPED) -> str:
 
 def clean(text: str) -> str:
     """One line without doubled blanks; capitals throughout are made small, they mislead the tagger."""
-    text = _SPACES.sub(" ", text[:_LONGEST]).strip()
+    text = _SPACES.sub(" ", unescape(text[:_LONGEST])).strip()
     letters = [letter for letter in text if letter.isalpha()]
     if len(letters) > 3 and sum(map(str.isupper, letters)) > 0.7 * len(letters):
         text = text.lower()
@@ -67,10 +77,11 @@ def clean(text: str) -> str:
 def graph_of(doc: Any) -> SceneGraph:
     """The scene graph of a spaCy Doc."""
     words, tags, deps, heads = columns(doc)
-    tuples = Rules(words, tags, deps, heads).tuples()
+    rules = Rules(words, tags, deps, heads)
+    tuples = rules.tuples()
     if not tuples:
         return SceneGraph(reason="no noun was found in the text" if words else "the text is empty")
-    return SceneGraph.of(tuples)
+    return SceneGraph.of(tuples, actions=rules.actions)
 
 
 def columns(doc: Any) -> tuple[list[str], list[str], list[str], list[int]]:

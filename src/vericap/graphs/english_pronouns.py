@@ -30,7 +30,8 @@ def antecedent(rules: Rules, token: int, apart_from: int) -> int:
     if word in lexicon.PLURAL_PRONOUNS:
         return _several(rules, before)
     if word in lexicon.THING_PRONOUNS:
-        return _thing(rules, before, owner=word == "its")
+        subject = rules.deps[token] in ("nsubj", "nsubjpass")
+        return _thing(rules, before, owner=word == "its", subject=subject)
     return -1
 
 
@@ -70,11 +71,18 @@ def _several(rules: Rules, places: list[int]) -> int:
     return found if found >= 0 else (plural[0] if plural else -1)
 
 
-def _thing(rules: Rules, places: list[int], *, owner: bool) -> int:
+def _thing(rules: Rules, places: list[int], *, owner: bool, subject: bool) -> int:
     if owner:
         animal = _first(rules, places, frozenset({"animal"}))
         if animal >= 0:
             return animal
-    things = [place for place in places if kind(rules.names[place]) != "person"]
-    singular = [place for place in things if rules.tags[place] not in ("NNS", "NNPS")]
-    return singular[0] if singular else -1
+    things = [
+        place
+        for place in places
+        if rules.tags[place] not in ("NNS", "NNPS")
+        and rules.names[place] not in lexicon.DEPICTIONS
+        and kind(rules.names[place]) != "person"
+    ]
+    if subject:  # "it" as a subject goes on about the subject before
+        things.sort(key=lambda place: rules.deps[place] not in ("nsubj", "nsubjpass"))
+    return things[0] if things else -1

@@ -33,9 +33,6 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
             _near_noun(words, tags, deps, heads, token)
 
 
-Columns = tuple[list[str], list[str], list[str], list[int]]
-
-
 def _greeting(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
     """ "Boy with toy gun" is no exclamation."""
     if words[token] in lexicon.PERSONS or words[token] in lexicon.MALE or words[token] in lexicon.FEMALE:
@@ -76,7 +73,7 @@ def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: li
             heads[i] == head and deps[i] in ("det", "cop", "amod") or words[i] in ("is", "are") and heads[i] == head
             for i in range(len(words))
         ):
-            tags[head] = "VBZ" if tags[head] == "NNS" else "VBP"
+            tags[head] = "VBZ"
 
 
 def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:

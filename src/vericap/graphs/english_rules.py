@@ -35,6 +35,7 @@ class Rules:
         self.quantified: dict[int, int] = {}  # "couple" -> "kids" in "a couple of kids"
         self._subjects: dict[int, list[str]] = {}
         self.found: dict[tuple[str, ...], None] = {}
+        self.actions: dict[tuple[str, str], None] = {}
 
     def tuples(self) -> dict[tuple[str, ...], None]:
         """All tuples, objects first."""
@@ -115,8 +116,8 @@ class Rules:
 
     # ---- participants -------------------------------------------------------------------------------------
 
-    def entities(self, token: int, *, apart_from: int = -1) -> list[str]:
-        """Names of the objects a token stands for, with those coordinated to it."""
+    def entities(self, token: int, *, apart_from: int = -1, until: int = 1 << 30) -> list[str]:
+        """Names of the objects a token stands for, with those coordinated to it before `until`."""
         if token in self.quantified:
             found = self.entities(self.quantified[token])
         elif self.names[token]:
@@ -124,8 +125,8 @@ class Rules:
         else:
             found = self._stands_for(token, apart_from)
         for kid in self.kids[token]:
-            if self.deps[kid] == "conj" and (self.names[kid] or kid in self.quantified):
-                found = found + self.entities(kid)
+            if self.deps[kid] == "conj" and kid < until and (self.names[kid] or kid in self.quantified):
+                found = found + self.entities(kid, until=until)
         return found
 
     def _stands_for(self, token: int, apart_from: int) -> list[str]:
@@ -148,26 +149,26 @@ class Rules:
             token = self.heads[token]
         return []
 
-    def _chain(self, token: int) -> list[str]:
+    def _chain(self, token: int, until: int = 1 << 30) -> list[str]:
         """A noun with the nouns it is coordinated with, from the first one on."""
         while self.deps[token] == "conj" and self.names[self.heads[token]]:
             token = self.heads[token]
-        return self.entities(token)
+        return self.entities(token, until=until)
 
     def _holder(self, verb: int) -> list[str]:
         """The noun a participle or relative clause says something of."""
         noun = self.heads[verb]
         noun = self.quantified.get(noun, noun)
         if self.deps[verb] == "acl" and self.tags[verb] == "VBG" and self.names[noun]:
-            actor = self._actor(noun)
+            actor = self._actor(noun, verb)
             if actor is not None:
                 return actor
         if self.deps[noun] == "conj":  # "a man and a woman standing ...": both
             plural = self.words[self.kids[verb][0]] in ("is", "has", "was") if self.kids[verb] else False
-            return self.entities(noun) if plural else self._chain(noun)
-        return self.entities(noun)
+            return self.entities(noun, until=verb) if plural else self._chain(noun, verb)
+        return self.entities(noun, until=verb)
 
-    def _actor(self, noun: int) -> list[str] | None:
+    def _actor(self, noun: int, verb: int) -> list[str] | None:
         """The living being nearby that acts, where the tree has an -ing clause hang on a place or garment."""
         if lexicon.kind(self.names[noun]) != "thing" or self.deps[noun] not in ("pobj", "dobj", "conj"):
             return None
@@ -181,7 +182,7 @@ class Rules:
         if self.tags[head] in VERB_TAGS and self.deps[noun] == "pobj":
             found = self.subjects(head)
         elif self.names[head] or head in self.quantified:
-            found = self.entities(head)
+            found = self.entities(head, until=verb)
         else:
             return None
         living = bool(found) and lexicon.kind(found[0]) in ("person", "animal")
@@ -214,10 +215,19 @@ class Rules:
             if given and self.tags[verb] in ("VB", "VBG") and self.tags[head] in VERB_TAGS:
                 return self.entities(given[0])
         if head != verb and self.tags[head] in VERB_TAGS:
-            return self.subjects(head)
+            shown = self.shown(head) if dep == "advcl" and verb > head else []
+            return shown or self.subjects(head)
         if dep in ("advcl", "conj", "xcomp", "dep", "oprd") and head != verb:
             return self.subjects(head) if self.deps[head] == "acomp" else self._chain_or_none(head)
         return []
+
+    def shown(self, verb: int) -> list[str]:
+        """What "the image features" features: later phrases are about that, not about the image."""
+        if verb_lemma(self.words[verb], self.tags[verb]) not in lexicon.DEPICTING:
+            return []
+        if lexicon.DEPICTIONS.isdisjoint(self.subjects(verb)):
+            return []
+        return [name for kid in self.kids[verb] if self.deps[kid] == "dobj" for name in self.entities(kid)]
 
     def _chain_or_none(self, token: int) -> list[str]:
         if self.deps[token] in ("acomp", "advmod") and self.tags[self.heads[token]] in VERB_TAGS:
@@ -314,7 +324,7 @@ class Rules:
     def _attribute(self, token: int, noun: int, name: str, dep: str) -> None:
         word, tag = self.words[token], self.tags[token]
         if tag in VERB_TAGS:
-            word = verb_lemma(word, tag)
+            word = lexicon.participle(word, tag)
         elif tag in NOUN_TAGS:
             word = noun_lemma(word, tag)
         elif tag == "CD":
@@ -324,6 +334,9 @@ class Rules:
         if word and word not in lexicon.NO_ATTRIBUTE and word[0].isalnum():
             if token < noun or tag in ADJECTIVE_TAGS or (tag in VERB_TAGS and dep == "amod"):
                 self.found[(name, word)] = None
+            if token > noun and tag in ADJECTIVE_TAGS:  # "a plate full of snacks"
+                for preposition, targets in self.links(token):
+                    self._relate([name], f"{word} {preposition}", targets)
             if self.kids[token]:
                 self._modifiers(token, noun, name)
 
@@ -402,9 +415,14 @@ class Rules:
         for kid in kids:
             if deps[kid] == "agent":
                 said |= self._agent(verb, kid, lemma, subjects)
+        shown = self.shown(verb) if lemma in lexicon.DEPICTING else []
         for preposition, targets in self.links(verb):
-            if not (passive and preposition == "by" and said):
-                said |= self._relate(subjects, f"{name} {preposition}", targets)
+            if shown:  # "shows a man on a horse": the man is on it, not the picture
+                self._relate(shown, preposition, targets)
+            elif not (passive and preposition == "by" and said):
+                if self._relate(subjects, f"{name} {preposition}", targets):
+                    said = True
+                    self.actions.update(((subject, lemma), None) for subject in subjects)
         if not said and lemma not in _NO_CLAIM_VERBS and not (opens and lemma in lexicon.RAISING):
             for subject in subjects:
                 self.found[(subject, lemma)] = None

@@ -52,7 +52,10 @@ QUANTITIES = _words("couple lot lots bunch pair pairs number dozen dozens plenty
                     "thousands majority couples")  # fmt: skip
 # Determiner-like words that say how many.
 COUNT_WORDS = _words("several many few various numerous multiple")
-NO_ATTRIBUTE = _words("such same own very more most least much only else about ready-to less")
+NO_ATTRIBUTE = _words("such same own very more most least much only else about less next up")
+# What a caption speaks of when it speaks of itself: the things are in what follows.
+DEPICTIONS = _words("image picture photo photograph scene video shot snapshot portrait depiction illustration")
+DEPICTING = _words("feature show depict display contain include capture have showcase present portray")
 NEGATIONS = _words("no not n't without never nobody none neither nor nothing noone cannot nowhere")
 # preposition + noun + "of" that together are one preposition
 COMPOUND_PREPOSITIONS = frozenset(
@@ -139,14 +142,20 @@ def verb_lemma(word: str, tag: str) -> str:
     return _strip_verb(word)
 
 
+@lru_cache(maxsize=1 << 14)
+def participle(word: str, tag: str) -> str:
+    """A participle before a noun: itself where it is an adjective ("stuffed"), else its verb ("park")."""
+    return word if wordnet.synsets(word, "a") else verb_lemma(word, tag)
+
+
 def _strip_verb(word: str) -> str:
     """Base form of a verb WordNet does not know ("snowboarding", "skateboards")."""
     for ending in ("ing", "ed"):
         stem = word[: -len(ending)]
         if word.endswith(ending) and len(stem) > 2:
-            if stem[-1] == stem[-2] and stem[-1] not in "lsz":
-                return stem[:-1]
-            return stem
+            if wordnet.synsets(stem + "e"):  # "showcasing": WordNet has the noun alone
+                return stem + "e"
+            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith("es") and word[:-2].endswith(("ch", "sh", "ss", "x", "zz", "o")):

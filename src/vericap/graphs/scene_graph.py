@@ -14,19 +14,23 @@ Tuple = tuple[str, ...]
 class SceneGraph:
     """Objects by name, each once; attributes and relations point at them by index.
 
-    `reason` says why a graph is empty.
+    `actions` are verbs that are part of a relation with a preposition ("sit" of "sit on"): said of the object as
+    well, but no tuples of their own unless asked for. `reason` says why a graph is empty.
     """
 
     objects: list[str] = field(default_factory=list)
     attributes: list[tuple[int, str]] = field(default_factory=list)
     relations: list[tuple[int, str, int]] = field(default_factory=list)
     reason: str = ""
+    actions: list[tuple[int, str]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.objects)
 
     @classmethod
-    def of(cls, tuples: Iterable[Iterable[str]], *, reason: str = "") -> SceneGraph:
+    def of(
+        cls, tuples: Iterable[Iterable[str]], *, reason: str = "", actions: Iterable[tuple[str, str]] = ()
+    ) -> SceneGraph:
         """A graph from tuples; objects that are named only inside a longer tuple are added."""
         graph = cls(reason=reason)
         places: dict[str, int] = {}
@@ -50,13 +54,20 @@ class SceneGraph:
                 raise ValueError(f"a tuple has one, two or three parts, not {len(item)}: {item!r}")
         graph.attributes = list(attributes)
         graph.relations = list(relations)
+        graph.actions = list(dict.fromkeys((place(name), verb) for name, verb in actions))
         return graph
 
-    def tuples(self) -> list[Tuple]:
-        """(object), (object, attribute), (subject, relation, object), each once."""
+    def tuples(self, *, actions: bool = False) -> list[Tuple]:
+        """(object), (object, attribute), (subject, relation, object), each once.
+
+        With `actions` also (object, verb) for verbs that are part of a relation.
+        """
         names = self.objects
         found: list[Tuple] = [(name,) for name in names]
         found += [(names[o], attribute) for o, attribute in self.attributes]
+        if actions and self.actions:
+            known = set(self.attributes)
+            found += [(names[o], verb) for o, verb in self.actions if (o, verb) not in known]
         found += [(names[s], relation, names[o]) for s, relation, o in self.relations]
         return found
 
@@ -75,7 +86,9 @@ class SceneGraph:
         """One graph of what any of the graphs claims; objects of the same name become one."""
         graphs = (self, *others)
         reason = "" if any(graphs) else next((graph.reason for graph in graphs if graph.reason), "")
-        return SceneGraph.of((item for graph in graphs for item in graph.tuples()), reason=reason)
+        actions = ((graph.objects[o], verb) for graph in graphs for o, verb in graph.actions)
+        tuples = (item for graph in graphs for item in graph.tuples())
+        return SceneGraph.of(tuples, reason=reason, actions=actions)
 
     def to_dict(self) -> dict[str, Any]:
         names = self.objects
@@ -84,6 +97,8 @@ class SceneGraph:
             "attributes": [[names[o], attribute] for o, attribute in self.attributes],
             "relations": [[names[s], relation, names[o]] for s, relation, o in self.relations],
         }
+        if self.actions:
+            found["actions"] = [[names[o], verb] for o, verb in self.actions]
         if self.reason:
             found["reason"] = self.reason
         return found
@@ -96,7 +111,7 @@ class SceneGraph:
             yield from data.get("attributes", ())
             yield from data.get("relations", ())
 
-        return cls.of(items(), reason=str(data.get("reason", "")))
+        return cls.of(items(), reason=str(data.get("reason", "")), actions=data.get("actions", ()))
 
     def to_json(self, *, indent: int | None = None) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
@@ -107,14 +122,18 @@ class SceneGraph:
 
     def pack(self) -> bytes:
         """Compact form for the cache; `unpack` is its inverse."""
-        fields = [self.objects, self.attributes, self.relations, self.reason]
+        fields = [self.objects, self.attributes, self.relations, self.reason, self.actions]
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
     @classmethod
     def unpack(cls, data: bytes) -> SceneGraph:
-        objects, attributes, relations, reason = json.loads(data)
+        objects, attributes, relations, reason, actions = json.loads(data)
         return cls(
-            objects, [(o, text) for o, text in attributes], [(s, text, o) for s, text, o in relations], reason
+            objects,
+            [(o, text) for o, text in attributes],
+            [(s, text, o) for s, text, o in relations],
+            reason,
+            [(o, text) for o, text in actions],
         )
 
     def draw(self, *, title: str = "") -> str:

@@ -22,12 +22,14 @@ class Spice(Metric):
     analyses = ("graphs",)
     languages = ("en",)
     options = {
+        "actions": Option(True, "the verb of a relation also counts alone: (man, sit) with (man, sit on, bench)"),
         "synonyms": Option(True, "words of one METEOR synset match; without it only equal words do"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
     }
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         graphs = analysis.of(batch, parser=self.opt.parser)
+        actions = self.opt.actions
         synonyms = meteor_synsets if self.opt.synonyms else no_synsets
         values = np.full((len(batch), len(CATEGORIES)), np.nan)
         precision, recall = np.full(len(batch), np.nan), np.full(len(batch), np.nan)
@@ -47,8 +49,10 @@ class Spice(Metric):
                 continue
             same = references.tobytes()
             if same not in merged:
-                merged[same] = ReferenceGraph((graphs[i].tuples() for i in references), synonyms=synonyms)
-            score = merged[same].score(candidate.tuples())
+                merged[same] = ReferenceGraph(
+                    (graphs[i].tuples(actions=actions) for i in references), synonyms=synonyms
+                )
+            score = merged[same].score(candidate.tuples(actions=actions))
             for place, category in enumerate(CATEGORIES):
                 counts = score.counts[category]
                 if counts.defined or category == "all":
