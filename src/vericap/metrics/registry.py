@@ -20,6 +20,8 @@ METRICS: dict[str, str] = {
     "cider-d": "vericap.metrics.cider:CiderD",
     "cider": "vericap.metrics.cider:Cider",
     "spice": "vericap.metrics.spice:Spice",
+    "chair": "vericap.metrics.chair:Chair",
+    "chair-s": "vericap.metrics.chair:ChairS",
 }
 
 SETS: dict[str, tuple[str, ...]] = {
