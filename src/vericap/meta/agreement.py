@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,9 @@ class Agreement(ABC):
 class Pearson(Agreement):
     """Pearson's r from weighted sums."""
 
-    def __init__(self, x: Floats, y: Floats, cluster: Ints) -> None:
+    def __init__(self, x: Floats, y: Floats, cluster: Ints, *, clusters: int = 0) -> None:
         x, y, cluster = _checked(x, y, cluster)
-        self._count = int(cluster.max()) + 1
+        self._count = _number(cluster, clusters)
         # Centring first keeps the sums of squares small: no cancellation.
         x, y = x - x.mean(), y - y.mean()
         columns = [np.ones_like(x), x, y, x * x, y * y, x * y]
@@ -65,9 +66,9 @@ class Pearson(Agreement):
 class Spearman(Agreement):
     """Spearman's rho: Pearson's r of mid-ranks, ranked anew in every resample."""
 
-    def __init__(self, x: Floats, y: Floats, cluster: Ints) -> None:
+    def __init__(self, x: Floats, y: Floats, cluster: Ints, *, clusters: int = 0) -> None:
         x, y, cluster = _checked(x, y, cluster)
-        self._count = int(cluster.max()) + 1
+        self._count = _number(cluster, clusters)
         self._cluster = cluster
         self._x = np.unique(x, return_inverse=True)[1]
         self._y = np.unique(y, return_inverse=True)[1]
@@ -104,9 +105,9 @@ def _mid_ranks(level: Ints, entry: Floats) -> Floats:
 class KendallAgreement(Agreement):
     """Kendall's tau-b or tau-c."""
 
-    def __init__(self, x: Floats, y: Floats, cluster: Ints, *, variant: str) -> None:
+    def __init__(self, x: Floats, y: Floats, cluster: Ints, *, variant: str, clusters: int = 0) -> None:
         x, y, cluster = _checked(x, y, cluster)
-        self._kendall = Kendall(x, y, cluster)
+        self._kendall = Kendall(x, y, cluster, clusters=clusters)
         self._variant = variant
 
     @property
@@ -120,9 +121,9 @@ class KendallAgreement(Agreement):
 class MeanOverClusters(Agreement):
     """A mean of values that belong to clusters (pairwise accuracy, per-image correlations)."""
 
-    def __init__(self, values: Floats, cluster: Ints) -> None:
+    def __init__(self, values: Floats, cluster: Ints, *, clusters: int = 0) -> None:
         usable = ~np.isnan(values)
-        self._count = int(cluster.max()) + 1 if len(cluster) else 0
+        self._count = _number(cluster, clusters)
         self._sum = np.bincount(cluster[usable], values[usable], self._count)
         self._n = np.bincount(cluster[usable], minlength=self._count).astype(np.float64)
 
@@ -154,11 +155,11 @@ class MeanOfAgreements(Agreement):
 class SystemAgreement(Agreement):
     """Correlation over systems of mean score and mean judgement (system level)."""
 
-    def __init__(self, x: Floats, y: Floats, cluster: Ints, system: Ints, *, statistic: str) -> None:
+    def __init__(self, x: Floats, y: Floats, cluster: Ints, system: Ints, *, statistic: str, clusters: int = 0) -> None:
         x, y, cluster, system = _checked(x, y, cluster, system)
         self._statistic = statistic
         self._systems = int(system.max()) + 1
-        self._count = int(cluster.max()) + 1
+        self._count = _number(cluster, clusters)
         place = cluster * self._systems + system
         shape = (self._count, self._systems)
         self._n = np.bincount(place, minlength=self._count * self._systems).reshape(shape).astype(float)
@@ -187,20 +188,23 @@ def _or_nan(make: Callable[..., Agreement], x: Floats, y: Floats, own: Ints, one
     return float(make(x[usable], y[usable], own[:n]).resampled(one[:, :n])[0])
 
 
-STATISTICS: dict[str, Callable[[Floats, Floats, Ints], Agreement]] = {
+STATISTICS: dict[str, Callable[..., Agreement]] = {
     "pearson": Pearson,
     "spearman": Spearman,
-    "tau-b": lambda x, y, cluster: KendallAgreement(x, y, cluster, variant="b"),
-    "tau-c": lambda x, y, cluster: KendallAgreement(x, y, cluster, variant="c"),
+    "tau-b": partial(KendallAgreement, variant="b"),
+    "tau-c": partial(KendallAgreement, variant="c"),
 }
 
 
-def agreement(statistic: str, x: Floats, y: Floats, cluster: Ints | None = None) -> Agreement:
-    """The named statistic, prepared for cluster weights; without clusters every row is its own."""
+def agreement(statistic: str, x: Floats, y: Floats, cluster: Ints | None = None, *, clusters: int = 0) -> Agreement:
+    """The named statistic, prepared for cluster weights; without clusters every row is its own.
+
+    `clusters` counts the clusters where some have no row left, so that weights keep their width.
+    """
     if statistic not in STATISTICS:
         raise UnknownName(f"no statistic is called '{statistic}'; there are: {', '.join(STATISTICS)}")
     rows = np.arange(len(x)) if cluster is None else np.asarray(cluster, dtype=np.int64)
-    return STATISTICS[statistic](np.asarray(x, float), np.asarray(y, float), rows)
+    return STATISTICS[statistic](np.asarray(x, float), np.asarray(y, float), rows, clusters=clusters)
 
 
 def correlation(statistic: str, x: Floats, y: Floats) -> float:
@@ -217,6 +221,10 @@ def why_undefined(x: Floats, y: Floats) -> str:
     if np.all(y == y[0]):
         return f"all judgements are equal ({y[0]:g}), so the correlation is undefined"
     return ""
+
+
+def _number(cluster: Ints, clusters: int) -> int:
+    return max(clusters, int(cluster.max()) + 1 if len(cluster) else 0)
 
 
 def _checked(x: Floats, y: Floats, *indices: Ints) -> tuple[NDArray, ...]:  # type: ignore[type-arg]

@@ -30,6 +30,7 @@ class Ratings:
     seconds: Floats | None = None  # how long it took
     aspects: dict[str, Floats] = field(default_factory=dict)  # other ratings, each (captions, raters)
     votes: NDArray[np.int64] | None = None  # (captions, 2): yes and no
+    own: list[int] | None = None  # place of the caption among its own references, -1 where it is none
     lang: str = "en"
     problems: list[Problem] = field(default_factory=list)
     image_folder: Path | None = None
@@ -41,6 +42,8 @@ class Ratings:
         self.aspects = {name: _columns(values) for name, values in self.aspects.items()}
         self._check_lengths()
         self._check_range(self.ratings, "rating")
+        if self.own is None:
+            self.own = [r.index(c) if c in r else -1 for c, r in zip(self.candidates, self.references)]
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -75,8 +78,7 @@ class Ratings:
                 self.problems.append(Problem(self.ids[row], "no rater judged it; it is left out", self.name))
         if np.isnan(values).all():
             raise InputError(
-                f"data set '{self.name}' has no rating inside its scale {low:g}..{high:g}"
-                + _first(self.problems)
+                f"data set '{self.name}' has no rating inside its scale {low:g}..{high:g}" + _first(self.problems)
             )
 
 

@@ -25,10 +25,10 @@ _BLOCK = 4_000_000  # numbers at once in the products
 class Kendall:
     """Counts of one (x, y, cluster) data set, ready for any integer cluster weights."""
 
-    def __init__(self, x: Floats, y: Floats, cluster: Ints) -> None:
+    def __init__(self, x: Floats, y: Floats, cluster: Ints, *, clusters: int = 0) -> None:
         x_level = np.unique(x, return_inverse=True)[1].astype(np.int64)
         y_level = np.unique(y, return_inverse=True)[1].astype(np.int64)
-        self.clusters = int(cluster.max()) + 1
+        self.clusters = max(clusters, int(cluster.max()) + 1)
         self._cluster = np.asarray(cluster, dtype=np.int64)
         self._x, self._y = x_level, y_level
         self._x_table = _membership(x_level, self._cluster, self.clusters)

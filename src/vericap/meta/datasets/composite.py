@@ -80,9 +80,7 @@ def _read_part(
             continue  # the archive ends with summary rows
         image = _image_key(address)
         if image not in known:
-            problems.append(
-                Problem(f"line {line}", f"image '{image}' has no references; left out", str(path))
-            )
+            problems.append(Problem(f"line {line}", f"image '{image}' has no references; left out", str(path)))
             continue
         references[image] = known[image]
         for name, caption in row.items():

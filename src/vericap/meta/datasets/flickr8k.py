@@ -26,7 +26,7 @@ def read_crowd(folder: Path) -> Ratings:
 def _read(folder: Path, name: str, *, expert: bool) -> Ratings:
     path = first_of(folder, name)
     captions, by_image = flickr_captions(first_of(folder, "Flickr8k.token.txt"))
-    images, ids, candidates, values, votes, problems = [], [], [], [], [], []
+    images, ids, candidates, own, values, votes, problems = [], [], [], [], [], [], []
     for line, text in lines(path):
         cells = text.split()
         if len(cells) != 5:
@@ -34,13 +34,13 @@ def _read(folder: Path, name: str, *, expert: bool) -> Ratings:
         image, caption = cells[:2]
         if caption not in captions or image not in by_image:
             unknown = image if image not in by_image else caption
-            problems.append(
-                Problem(f"line {line}", f"'{unknown}' is not in Flickr8k.token.txt; left out", str(path))
-            )
+            problems.append(Problem(f"line {line}", f"'{unknown}' is not in Flickr8k.token.txt; left out", str(path)))
             continue
         images.append(image)
         ids.append(f"{image}/{caption}")
         candidates.append(captions[caption])
+        writer, _, place = caption.rpartition("#")
+        own.append(int(place) if writer == image else -1)
         numbers = [number(cell, path, line, "rating") for cell in cells[2:]]
         values.append(numbers if expert else numbers[:1])
         votes.append([int(n) for n in numbers[1:]] if not expert else [0, 0])
@@ -53,6 +53,7 @@ def _read(folder: Path, name: str, *, expert: bool) -> Ratings:
         images=images,
         ids=ids,
         votes=None if expert else np.array(votes, dtype=np.int64),
+        own=own,
         problems=problems,
         image_folder=present(folder, *IMAGES),
     )

@@ -48,9 +48,7 @@ def _read_lines(folder: Path) -> Pairs:
             "votes11": np.array([_majority(row.get("votes11")) for row in rows]),
         },
         groups=[row["group"] for row in rows],
-        objects={image: Counter(found) for image, found in json_file(objects).items()}
-        if objects.is_file()
-        else {},
+        objects={image: Counter(found) for image, found in json_file(objects).items()} if objects.is_file() else {},
         image_folder=present(folder, "images", "JPEGImages"),
     )
 

@@ -29,9 +29,7 @@ def read_pfn_pic(folder: Path) -> Ratings:
     return _read(folder, "pfn-pic", ("pfn_pic.csv", "pfn-pic.csv"), scale=(1.0, 5.0), lang="ja")
 
 
-def _read(
-    folder: Path, name: str, files: tuple[str, ...], *, scale: tuple[float, float], lang: str = "en"
-) -> Ratings:
+def _read(folder: Path, name: str, files: tuple[str, ...], *, scale: tuple[float, float], lang: str = "en") -> Ratings:
     path = first_of(folder, *files)
     found: dict[tuple[str, str], list[tuple[float, str, float]]] = {}
     references: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -42,9 +40,7 @@ def _read(
         score = number(need(row, ["score", "human_score", "rating"], path, line), path, line, "score")
         seconds = row.get("seconds") or row.get("time") or "nan"
         key = (image, caption)
-        found.setdefault(key, []).append(
-            (score, row.get("worker", ""), number(seconds, path, line, "seconds"))
-        )
+        found.setdefault(key, []).append((score, row.get("worker", ""), number(seconds, path, line, "seconds")))
         references[key] = listed(need(row, ["refs", "references"], path, line), path, line)
         systems[key] = row.get("model", "") or row.get("system", "")
     if not found:
@@ -61,9 +57,7 @@ def _read(
         images=[image for image, _ in keys],
         ids=[f"{image}/{place}" for place, (image, _) in enumerate(keys)],
         systems=[systems[key] for key in keys] if any(systems.values()) else None,
-        raters=[[w for _, w, _ in found[key]] + [""] * (width - len(found[key])) for key in keys]
-        if named
-        else None,
+        raters=[[w for _, w, _ in found[key]] + [""] * (width - len(found[key])) for key in keys] if named else None,
         seconds=ragged([s for _, _, s in found[key]] for key in keys),
         lang=lang,
         image_folder=present(folder, "images"),

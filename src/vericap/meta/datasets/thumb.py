@@ -31,9 +31,7 @@ def read(folder: Path) -> Ratings:
             continue
         total = number(need(record, ["human_score"], path, line), path, line, "human_score")
         values = {
-            name: number(record.get(key, "nan"), path, line, name)
-            for name, key in ASPECTS.items()
-            if key in record
+            name: number(record.get(key, "nan"), path, line, name) for name, key in ASPECTS.items() if key in record
         }
         rows.append((record, segment, total, values))
     names = [name for name in ASPECTS if rows and name in rows[0][3]]
