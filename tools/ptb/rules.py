@@ -30,22 +30,22 @@ NAMES: dict[str, object] = {
     "blank": r"[\ \t\u00A0\u2000-\u200A\u3000]",
     "line": r"[\n\r\f\u000B\u0085\u2028\u2029]",
     # words
-    "entity": r"& [aeiouAEIOU] (acute|grave|uml) ;",
+    "entity": r"& (?i: [aeiou] (acute|grave|uml)) ;",
     "L": r"[{letter}{mark}\u00AD] | {entity}",
     "D": r"{digit}",
     "LD": r"{letter} | {digit}",
     "word": r"{L} ({L}|{D})* ([.!?] {L} ({L}|{D})*)*",
-    "apos": r"['\u0092\u2019] | &apos;",
+    "apos": r"['\u0092\u2019] | &(?i:apos);",
     "aposlike": r"{apos} | [`\u0091\u2018\u201B]",
     "clitic": r"{apos} ([msdMSD] | (?i:re|ve|ll))",
     "not": r"(?i:n) {apos} (?i:t)",
     # things joined by hyphens and slashes
     "particle": r"[dDoOlL] {aposlike} ({letter}|{digit})",
     "hyphen": r"[-_\u058A\u2010\u2011]",
-    "alnum": r"({letter}|{digit}|\u00AD)+",
+    "alnum": r"({letter}|{digit})+",
     "thing": r"({particle})? {alnum} ({hyphen} ({particle})? {alnum})*",
     "slashed": r"[A-Za-z0-9]+ (-[A-Za-z]+){0,2} (\\? / [A-Za-z0-9]+ (-[A-Za-z]+){0,2}){1,2}",
-    "amped": r"[A-Z]+ (([+&]|&amp;) [A-Z]+)+",
+    "amped": r"[A-Z]+ (([+&]|&(?i:amp);) [A-Z]+)+",
     # numbers
     "num": r"{D}+ | {D}* ([.:,\u00AD\u066B\u066C] {D}+)+",
     "fraction": r"({D}{1,4} [-\ \u00A0])? {D}{1,4} (\\? / | \u2044) {D}{1,4}",
@@ -54,25 +54,26 @@ NAMES: dict[str, object] = {
                  [0-9]{3,4} [-\ \u00A0]? [0-9]{3,5}
                | ((\+\+?)? [0-9]{2,4} \.)? [0-9]{2,4} \. [0-9]{3,4} \. [0-9]{3,5}""",
     # the net
-    "url": r"""https?:// [^\ \t\n\f\r"<>|()]+ [^\ \t\n\f\r"<>|.!?(){},-]""",
-    "site": r"""( www\. ([^\ \t\n\f\r"<>|.!?(){},]+ \.)+ [a-zA-Z]{2,4}
-                | ([^\ \t\n\f\r"`'<>|.!?(){},-_$]+ \.)+ (com|net|org|edu) )
-                (/ [^\ \t\n\f\r"<>|()]+ [^\ \t\n\f\r"<>|.!?(){},-])?""",
-    "mail": r"""(&lt;|<)? [a-zA-Z0-9] [^\ \t\n\f\r"<>|()\u00A0]* @ ([^\ \t\n\f\r"<>|().\u00A0]+ \.)*
-                [^\ \t\n\f\r"<>|().\u00A0]+ (&gt;|>)?""",
+    "url": r"""(?i:https?):// [^\ \t\n\f\r"<>|(){}]+ [^\ \t\n\f\r"<>|.!?(){},-]""",
+    "site": r"""( (?i:www)\. ([^\ \t\n\f\r"<>|.!?(){},]+ \.)+ [a-zA-Z]{2,4}
+                | ([^\ \t\n\f\r"`'<>|.!?(){},-_$]+ \.)+ (?i:com|net|org|edu) )
+                (/ [^\ \t\n\f\r"<>|(){}]+ [^\ \t\n\f\r"<>|.!?(){},-])?""",
+    "mail": r"""(&(?i:lt);|<)? [a-zA-Z0-9] [^\ \t\n\f\r"<>|()\u00A0{}]* @ ([^\ \t\n\f\r"<>|().\u00A0{}]+ \.)*
+                [^\ \t\n\f\r"<>|().\u00A0{}]+ (&(?i:gt);|>)?""",
     "sgml": r"""< ( [!?] [A-Za-z-] [^>\r\n]*
                   | /? [A-Za-z] [A-Za-z0-9:._-]*
                     ([\ ]+ [A-Za-z] [A-Za-z0-9:._-]*
                        ([\ ]* = [\ ]* ('[^'\r\n]*' | "[^"\r\n]*" | [A-Za-z] [A-Za-z0-9:._-]*))? )* [\ ]* /? ) [\ ]* >""",
     # abbreviations: with the full stop one token
-    "caps": r"(Ark|ARK|Del|DEL|Ill|ILL|La|LA|Mass|MASS|Miss|MISS|Ore|ORE|Pa|PA|Tex|TEX|Wash|WASH)",
-    "lows": r"[Mm](fg|tg) | [Pp]p?t[ey]s?",
-    "short": r"""(?i: adj|adm|adv|al|ala|alex|apr|ariz|assn|assoc|asst|atty|aug|ave|az|bancorp|bhd|bldg|blvd|brig|bros
-        |calif|capt|cf|cie|cmdr|cos?|col|colo|comdr|conn|corp|cpl|ct|dak|dec|dept|det|drs?|elec|ens|esq|est|etc|ext|feb
-        |fla|fri|ft|ga|gen|govs?|hon|inc|ind|insp|intl|invt|jan|jos|jr|jul|jun|kans?|ky|lieut|lt|ltd|maj|mar|md|messrs
-        |mich|minn|mlle|mme|mo|mon|mont|mrs?|ms|msgr|mt|natl|neb|nev|nov|oct|okla|penn|pfc|ph|plc|pres|profs?|pvt|rd
-        |reps?|rev|rt|sens?|sept?|seq|sfc|sgt|spc|sq|sr|st|ste|supt|sys|tel|tenn|thu|thurs|tues?|univ|va|vs|vt|wed|wisc?
-        |wm|wyo) | {caps} | {lows} | (?i:ph|ed)\.(?i:d)""",
+    # "early" ones end before the next two characters, whatever they are ("etc.a"), "late" ones give way to a word
+    "caps": r"A(?i:rk|z)|D(?i:el)|I(?i:ll)|L(?i:a)|M(?i:ass|iss)|O(?i:re)|P(?i:a)|T(?i:ex)|W(?i:ash)",
+    "early": r"""(?i: al|ala|apr|ariz|assn|aug|bancorp|bhd|bldg|blvd|bros|calif|cos?|colo|conn|corp|ct|dak|dec|esq|est|etc
+        |ext|feb|fla|fri|ga|inc|ind|intl|jan|jr|jul|jun|kans?|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla|penn
+        |plc|rd|rt|sept?|seq|sq|sr|sys|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo) | {caps} | [Pp]p?t[ey]s?
+        | (?i:ph|ed)\.(?i:d)""",
+    "late": r"""(?i: adj|adm|adv|alex|assoc|asst|atty|ave|brig|capt|cf|cie|cmdr|col|comdr|cpl|dept|det|drs?|elec|ens|ft|gen
+        |govs?|hon|insp|invt|jos|lieut|lt|maj|messrs|mlle|mme|mrs?|ms|msgr|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev|sens?|sfc
+        |sgt|spc|st|ste|supt|vs|wm) | [Mm](fg|tg)""",
     "numbered": r"(?i: art|ca|figs?|nos?|op|pp|prop)",
     "initials": r"""[A-Za-z] (\.[A-Za-z])* | (Canada|Sino|Korean|EU|Japan|non)-U\.S | U\.S\.-(U\.K|U\.S\.S\.R)""",
     "starter": r"""A|About|According|Additionally|After|An|As|At|But|Earlier|He|Her|Here|However|If|In|It|Last|Many|More
@@ -80,14 +81,14 @@ NAMES: dict[str, object] = {
         |While|Yet|You""",
     # words with an apostrophe inside
     "apoword": r"""{apos}[nN]{apos}? | [lLdDjJ]{apos} | (?i:dunkin|somethin|ol){apos} | {apos}(?i:em) | (?i:c){apos}(?i:mon)
-        | {apos}[2-9]0[sS] | {apos}(?i:till?) | {letter}+ [aeiouyAEIOUY] {apos} [aeiouA-Z] {letter}*
-        | [A-HJ-XZn] {aposlike} {letter}{2} {letter}* | {apos}(?i:cause) | (?i:cont{apos}d\.?) | (?i:nor{apos}easter|e{apos}er
+        | {apos}[2-9]0[sS] | {apos}(?i:till?) | {letter}+ [aeiouyAEIOUY] ({aposlike}) [aeiouA-Z] {letter}*
+        | [A-HJ-XZn] {aposlike} {letter}{2} {letter}* | [oO] ({aposlike}) [oO] | {apos}(?i:cause) | (?i:cont{apos}d\.?) | (?i:nor{apos}easter|e{apos}er
         |ev{apos}ry|li{apos}l|nat{apos}l|cap{apos}n|c{apos}est|d{apos}ye)""",
-    "file": r"""({letter}|{digit})+ (\. ({letter}|{digit})+)* \. (?i: bat|bmp|c|class|cgi|cpp|dll|doc|docx|exe|gif|gz|h|htm|html|jar
+    "file": r"""({L}|{D})+ (\. ({L}|{D})+)* \. (?i: bat|bmp|c|class|cgi|cpp|dll|doc|docx|exe|gif|gz|h|htm|html|jar
         |java|jpeg|jpg|mov|mp3|pdf|php|pl|png|ppt|ps|py|sql|tar|txt|wav|x|xml|zip|3gp|wm[va]|avi|flv|mp[34g])""",
-    "compound": r"({letter}|{digit}) [A-Za-z0-9.,\u00AD]* (- ([A-Za-z0-9\u00AD]+ | [A-Za-z](\.[A-Za-z])+\.))+",
-    "smiley": r"""[<>]? [:;=] [-o*']? [()DPdpO\\{@|\[\]]
-        | [-^x=~<>'] _ [-^x=~<>'] | \( [-^x=~<>'] [_.]? [-^x=~<>'] \)""",
+    "compound": r"[A-Za-z0-9] [A-Za-z0-9.,\u00AD]* (- ([A-Za-z0-9\u00AD]+ | [A-Za-z](\.[A-Za-z])+\.))+",
+    "smiley": r"""[<>]? [:;=] [-o*']? [()DPdpO\\{@|\[\]]""",
+    "face": r"""[-^x=~<>'] _ [-^x=~<>'] | \( [-^x=~<>'] [_.]? [-^x=~<>'] \)""",
 }
 
 RULES: list[Rule] = [
@@ -95,22 +96,22 @@ RULES: list[Rule] = [
     Rule(r"(?i:gon|wan)", "word", ahead=r"(?i:na)"),
     Rule(r"(?i:got)", "word", ahead=r"(?i:ta)"),
     Rule(r"(?i:lem|gim)", "word", ahead=r"(?i:me)"),
-    Rule(r"'(?i:t)", "word", ahead=r"(?i:is|was)"),
+    Rule(r"'(?i:t)", "word", ahead=r"[iI\u0130][sS]|(?i:was)"),
     Rule(r"{sgml}", "joined"),
-    Rule(r"&(MD|mdash|ndash);|[\u0096\u0097\u2013-\u2015]", "drop"),
-    Rule(r"&amp;", "amp"),
-    Rule(r"&(HT|TL|UR|LR|QC|QL|QR|odq|cdq|#[0-9]+);", "asis"),
+    Rule(r"&(?i:md|mdash|ndash);|[\u0096\u0097\u2013-\u2015]", "drop"),
+    Rule(r"&(?i:amp);", "amp"),
+    Rule(r"&((?i:ht|tl|ur|lr|qc|ql|qr|odq|cdq)|#[0-9]+);", "asis"),
     Rule(r"{word}", "word", ahead=r"{clitic}"),
-    Rule(r"{word}", "word", ahead=r"(?i:n) ({aposlike}) (?i:t)"),
+    Rule(r"[A-Za-z\u00AD]* [A-MO-Za-mo-z] \u00AD*", "word", ahead=r"(?i:n) ({aposlike}) (?i:t)"),
     Rule(r"{word}", "word"),
-    Rule(r"({word})\.", "word", ahead=r"[,;:\u3001]"),
+    Rule(r"({word}|{thing}|{compound}|{amped})\.", "word", ahead=r"[,;:\u3001]"),
     Rule(r"{apoword}", "asis"),
     Rule(r"[yY]{apos}", "asis", ahead=r"{letter}"),
     Rule(r"{url}", "asis"),
     Rule(r"{site}", "asis"),
     Rule(r"{mail}", "asis"),
-    Rule(r"[@\uFF20][a-zA-Z_][a-zA-Z_0-9]*", "asis"),
-    Rule(r"[#\uFF03]({L})+", "asis"),
+    Rule(r"@[a-zA-Z_][a-zA-Z_0-9]*", "asis"),
+    Rule(r"#({L})+", "asis"),
     Rule(r"{clitic}", "quotes", ahead=r"[^A-Za-z]"),
     Rule(r"(?i:n) ({aposlike}) (?i:t)", "quotes", ahead=r"[^A-Za-z]"),
     Rule(r"{date}", "asis"),
@@ -118,34 +119,40 @@ RULES: list[Rule] = [
     Rule(r"[\u207A\u207B\u208A\u208B]? ([\u2070\u00B9\u00B2\u00B3\u2074-\u2079]+ | [\u2080-\u2089]+)", "asis"),
     Rule(r"{fraction}", "joined"),
     Rule(r"[\u00BC-\u00BE\u2153\u2154]", "halves"),
-    Rule(r"C\.D\.s|pro-|anti-|S(&|&amp;)P-500|S(&|&amp;)Ls", "asis"),
-    Rule(r"'[0-9][0-9]", "asis", ahead=r"{blank}|{line}"),
-    Rule(r"{file}", "asis"),
-    Rule(r"{short}\.", "asis"),
+    Rule(r"(?i: c\.d\.s|pro-|anti-|s(&|&amp;)p-500|s(&|&amp;)ls)", "amped"),
+    Rule(r"({apos})[0-9][0-9]", "asis", ahead=r"{blank}|{line}"),
+    Rule(r"({early})\.", "asis", ahead=r"[^][^]"),
+    Rule(r"({early}|{late})\.", "asis"),
     Rule(r"{numbered}\.", "asis", ahead=r"({blank}|{line})? {digit}"),
-    Rule(r"[A-Za-z]", "asis", ahead=r"\. ({blank}|{line})+ ({starter}) ({blank}|{line}) | \. ({blank}|{line})+ {sgml}"),
+    Rule(r"[A-Za-z]", "asis", ahead=r"\. ({blank}|{line})+ ({starter}|{sgml}) ({blank}|{line})"),
     Rule(r"({initials})\.", "asis"),
-    Rule(r"{thing}", "word"),
+    Rule(r"{file}", "asis", ahead=r"{blank}|{line}|[.?!,]"),
+    Rule(r"{thing}", "asis"),
     Rule(r"{compound}", "word"),
     Rule(r"{slashed}", "asis"),
-    Rule(r"{amped}", "asis"),
+    Rule(r"{amped}", "amped"),
     Rule(r"[Cc]\+\+ | [CcFf]#", "asis"),
     Rule(r"{phone}", "joined"),
     Rule(r"{smiley}", "joined", ahead=r"[^A-Za-z0-9]"),
+    Rule(r"{face}", "joined"),
     Rule(r"[A-Z]*\$", "asis"),
     Rule(r"[\u0080\u00A4\u20A0\u20AC]", "money"),
     Rule(r"\u00A3", "pound"),
     Rule(r"\u00A2", "cents"),
-    Rule(r"&lt;", "less"),
-    Rule(r"&gt;", "more"),
-    Rule(r"&nbsp;", "drop"),
+    Rule(r"&(?i:lt);", "less"),
+    Rule(r"&(?i:gt);", "more"),
+    Rule(r"&(?i:nbsp);", "drop"),
     Rule(r"&quot;|\"|&apos;", "drop"),
+    Rule(r"&(?i:quot|apos);", "asis"),
     Rule(r"'", "drop", ahead=r"[A-Za-z][^\ \t\n\r\u00A0]"),
-    Rule(r"''|['`\u2018-\u201F\u0082\u0084\u0091-\u0094\u2039\u203A\u00AB\u00BB]{1,2}", "quotes"),
+    Rule(r"{clitic}", "quotes"),
+    Rule(r"'' | ' | [`\u2018-\u201F\u0091-\u0094\u2039\u203A\u00AB\u00BB]{1,2}", "quotes"),
     Rule(r"[()\[\]{}]", "escaped"),
-    Rule(r"[!?]+ | @+ | #+ | _+ | \*+ | (\\\*){1,3} | <+ | >+", "asis"),
-    Rule(r"-+ | \.+ | [\u0085\u2026]", "drop"),
-    Rule(r"[{symbol}]|[!-~]", "asis"),
+    Rule(r"[!?]+ | @+ | #+ | _+ | \*+ | (\\\*){1,3} | <{1,2} | >{1,2}", "asis"),
+    Rule(r"-{5}-*", "asis"),
+    Rule(r"-{1,4} | \.{3,5} | (\.[\ \u00A0]){2,4}\. | [\u0085\u2026]", "drop"),
+    Rule(r"[{symbol}\u2044]|[!-~]", "asis"),
+    Rule(r"({blank})+", "drop"),
     Rule(r"[^\n]", "drop"),
     Rule(r"\n", "drop"),
 ]

@@ -168,7 +168,7 @@ static int32_t shaped(Words *words, PyObject *shape, int action, const uint16_t 
     return number;
 }
 
-static int scan(const Table *table, const uint16_t *units, int64_t length, int64_t limit,
+static int scan(const Table *table, const uint16_t *units, int64_t length, int64_t solid, int64_t limit,
                 Words *words, Numbers *numbers, PyObject *shape) {
     char small[64];
     for (int64_t begin = 0; begin < length;) {
@@ -184,12 +184,13 @@ static int scan(const Table *table, const uint16_t *units, int64_t length, int64
         int action = rule < 0 ? DROP : table->actions[rule];
         if (action != DROP) {
             int32_t number;
-            int64_t size = end - begin, i = 0;
+            int64_t size = (end < solid ? end : solid) - begin, i = 0;
             if (action <= ASIS && size <= (int64_t)sizeof small)
                 for (; i < size && units[begin + i] < 128; i++) {
                     char c = (char)units[begin + i];
                     small[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
                 }
+            if (size < 0) size = 0;
             number = size && i == size ? words_number(words, small, size, 0)
                                        : shaped(words, shape, action, units + begin, size);
             if (number == -3) return -1;
@@ -244,7 +245,9 @@ static int tokenize_all(PyObject *texts, PyObject *following, const Table *table
         if (length < 0) { failed = 1; break; }
         line.units[length] = '\n';
         int64_t limit = append(&line, length + 1, next, 16);
-        failed = limit < 0 || scan(table, line.units, length, limit, words, numbers, shape);
+        int64_t solid = length;  /* the tool strips blanks off a line's end */
+        while (solid && Py_UNICODE_ISSPACE(line.units[solid - 1])) solid--;
+        failed = limit < 0 || scan(table, line.units, length, solid, limit, words, numbers, shape);
         offsets[i + 1] = numbers->count;
     }
     free(line.units);

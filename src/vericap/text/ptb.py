@@ -23,7 +23,7 @@ DROPPED = ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "
 # The tool reads all captions as one text, so a caption ends before a line that starts like this one.
 NEXT_LINE = "A "
 
-DROP, WORD, ASIS, JOINED, ESCAPED, QUOTES, LESS, MORE, AMP, MONEY, POUND, CENTS, HALVES = range(13)
+DROP, WORD, ASIS, JOINED, ESCAPED, QUOTES, LESS, MORE, AMP, MONEY, POUND, CENTS, HALVES, AMPED = range(14)
 
 _SOFT_HYPHEN = "\u00ad"
 _BLANKS = str.maketrans(dict.fromkeys(" \t\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u3000", "\u00a0"))
@@ -53,6 +53,8 @@ def shape(action: int, text: str) -> str:
         text = text.translate(_ROUND).translate(_BLANKS)
     elif action == ESCAPED:
         text = text.translate(_BRACKETS)
+    elif action == AMPED:
+        text = text.replace("&amp;", "&")
     elif action == QUOTES:
         text = text.replace("&apos;", "'").translate(_ASCII_QUOTES)
     text = text.lower()

@@ -30,6 +30,7 @@ class _Machine:
     def tokens(self, text: str, following: str) -> list[str]:
         data = text.encode("utf-16-le", "surrogatepass")
         length = len(data) // 2
+        solid = len(text.rstrip().encode("utf-16-le", "surrogatepass"))  # the tool strips blanks off a line's end
         line = data + f"\n{following[:16]}".encode("utf-16-le", "surrogatepass")
         kinds: list[int] = self.classes[np.frombuffer(line, dtype="<u2")].tolist()
         found = []
@@ -40,7 +41,7 @@ class _Machine:
                 end = self.cut(kinds, begin, end, rule)
             action = self.actions[rule] if rule >= 0 else DROP
             if action != DROP:
-                token = shape(action, data[2 * begin : 2 * end].decode("utf-16-le", "surrogatepass"))
+                token = shape(action, data[2 * begin : min(2 * end, solid)].decode("utf-16-le", "surrogatepass"))
                 if token:
                     found.append(token)
             begin = end
