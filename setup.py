@@ -4,6 +4,7 @@ from setuptools import Extension, setup
 
 KERNELS = {
     # module under vericap.native -> its C sources
+    "meteor": ["src/vericap/native/meteor.c"],
     "transport": ["src/vericap/native/transport.c"],
     "ptb": ["src/vericap/native/ptb.c"],
     "text": ["src/vericap/native/text.c"],
