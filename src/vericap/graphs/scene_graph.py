@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Tuple = tuple[str, ...]
+ZERO_PRONOUN = "[PHI]"  # stands for a subject nobody names (Japanese); part of relations, no object of its own
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ class SceneGraph:
         With `actions` also (object, verb) for verbs that are part of a relation.
         """
         names = self.objects
-        found: list[Tuple] = [(name,) for name in names]
+        found: list[Tuple] = [(name,) for name in names if name != ZERO_PRONOUN]
         found += [(names[o], attribute) for o, attribute in self.attributes]
         if actions and self.actions:
             known = set(self.attributes)

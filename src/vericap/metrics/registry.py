@@ -20,11 +20,14 @@ METRICS: dict[str, str] = {
     "cider-d": "vericap.metrics.cider:CiderD",
     "cider": "vericap.metrics.cider:Cider",
     "spice": "vericap.metrics.spice:Spice",
+    "jaspice": "vericap.metrics.jaspice:JaSpice",
+    "jaspice-plus": "vericap.metrics.jaspice:JaSpicePlus",
     "chair": "vericap.metrics.chair:Chair",
     "chair-s": "vericap.metrics.chair:ChairS",
 }
 
 SETS: dict[str, tuple[str, ...]] = {
+    "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
 }

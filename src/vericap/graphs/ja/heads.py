@@ -145,7 +145,10 @@ def _stays_inside(
     noun = phrases[heads[inner]]
     taken = {phrases[i].case for i in range(place + 1, inner) if heads[i] == inner and phrases[i].kind == "NP"}
     if verb.kind == "AD":
-        return adjacent and phrase.case in ("が", "の", "より") and not phrase.comma
+        if not adjacent or phrase.comma:
+            return False
+        own = phrase.case == "が" and hint == inner and not phrase.categories & ANIMATE
+        return own or phrase.case in ("の", "より")
     outer_text = phrases[outer].text
     if phrase.case == "で" and outer_text in lexicon.EXISTENCE:
         return True  # "公園で遊ぶ人がいる": existence takes に

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-ZERO = "[PHI]"  # the placeholder for a subject that is not said (zero pronoun)
+from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO  # the placeholder for a subject that is not said
 
 
 @dataclass(slots=True)

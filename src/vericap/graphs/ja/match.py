@@ -1,0 +1,171 @@
+"""Matching tuples: the set rule of JaSPICE with synonyms, and the graded one of JaSPICE+.
+
+Tuples are (object), (object, attribute) and (subject, relation, object). Both scores work on tuples alone, whatever
+parser made them.
+
+>>> score_tuples([("男性",), ("男性", "歩く")], [[("男",), ("犬",)]]).f1
+0.5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.graphs.ja.network import ZERO
+from vericap.text import wordnet_ja
+
+Tuple = tuple[str, ...]
+Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Precision, recall and F1, with the pairs that matched and their grade."""
+
+    precision: float
+    recall: float
+    f1: float
+    pairs: tuple[tuple[Tuple, Tuple, float], ...] = ()
+    candidate: tuple[Tuple, ...] = ()
+    reference: tuple[Tuple, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as the same word. The default is the paper's setting."""
+
+    synonyms: bool = True
+    hypernyms: float = 0.0  # grade of a word one step above or below; its power for further steps
+    compounds: float = 0.0  # grade of テニスラケット for ラケット
+    depth: int = 3
+    spelling: Callable[[str], str] | None = field(default=None, compare=False)
+    encoder: Encoder | None = field(default=None, compare=False)  # unit vectors of phrases
+
+    @property
+    def graded(self) -> bool:
+        return self.hypernyms > 0 or self.compounds > 0 or self.encoder is not None
+
+
+def read(item: str | Iterable[str]) -> Tuple:
+    """A tuple as such, or as written "attribute_object", "subject_relation_object"."""
+    if isinstance(item, str):
+        parts = tuple(item.split("_"))
+        return (parts[1], parts[0]) if len(parts) == 2 else parts
+    return tuple(item)
+
+
+def tuple_set(items: Iterable[str | Iterable[str]], spelling: Callable[[str], str] | None = None) -> list[Tuple]:
+    """Distinct tuples without the bare placeholder, in order; `spelling` makes variants of a word one."""
+    found: dict[Tuple, None] = {}
+    for item in items:
+        parts = read(item)
+        if not 1 <= len(parts) <= 3:
+            raise ValueError(f"a tuple has one, two or three parts, not {len(parts)}: {parts!r}")
+        if parts != (ZERO,):
+            found[tuple(map(spelling, parts)) if spelling else parts] = None
+    return list(found)
+
+
+def score_tuples(
+    candidate: Iterable[str | Iterable[str]],
+    references: Iterable[Iterable[str | Iterable[str]]],
+    *,
+    synonyms: bool = True,
+    rules: Rules | None = None,
+) -> Score:
+    """F1 of a candidate's tuples against the union of the references' tuples (no union made of nothing: 0)."""
+    rules = rules or Rules(synonyms=synonyms)
+    mine = tuple_set(candidate, rules.spelling)
+    theirs = tuple_set((item for reference in references for item in reference), rules.spelling)
+    if not mine or not theirs:
+        return Score(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs))
+    return (_graded if rules.graded else _matched)(mine, theirs, rules)
+
+
+def _matched(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Score:
+    """The set rule: m tuples of the smaller set have a partner; P = m / |c|, R = m / |r|."""
+    swapped = len(mine) > len(theirs)
+    few, many = (theirs, mine) if swapped else (mine, theirs)
+    pairs = []
+    for one in few:
+        partner = next((other for other in many if similarity(one, other, rules) >= 1.0), None)
+        if partner is not None:
+            pairs.append((partner, one, 1.0) if swapped else (one, partner, 1.0))
+    precision, recall = len(pairs) / len(mine), len(pairs) / len(theirs)
+    return Score(precision, recall, _f1(precision, recall), tuple(pairs), tuple(mine), tuple(theirs))
+
+
+def _graded(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Score:
+    """Graded rule: precision and recall are the mean grade of each tuple's best partner."""
+    grades = np.array([[similarity(one, other, rules) for other in theirs] for one in mine])
+    if rules.encoder is not None:
+        grades = np.maximum(grades, _cosines(mine, theirs, rules.encoder))
+    best = grades.argmax(axis=1)
+    pairs = tuple(
+        (one, theirs[place], float(grades[row, place]))
+        for row, (one, place) in enumerate(zip(mine, best))
+        if grades[row, place] > 0
+    )
+    precision, recall = float(grades.max(axis=1).mean()), float(grades.max(axis=0).mean())
+    return Score(precision, recall, _f1(precision, recall), pairs, tuple(mine), tuple(theirs))
+
+
+def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Encoder) -> NDArray[np.float64]:
+    """Cosines of the tuples said as phrases, of any length ("走る犬" may meet "犬が道を走る"); negative ones are 0."""
+    vectors = encoder([phrase(item) for item in mine + theirs])
+    return np.clip(vectors[: len(mine)] @ vectors[len(mine) :].T, 0.0, 1.0).astype(np.float64)
+
+
+def phrase(item: Tuple) -> str:
+    """A tuple in words: 犬, 白い犬, 男性が馬に乗る."""
+    if len(item) < 3:
+        return "".join(reversed(item))
+    subject, relation, target = item
+    if relation == "の":
+        return f"{subject}の{target}"
+    return f"{target}を{relation}" if subject == ZERO else f"{subject}が{target}を{relation}"
+
+
+def _f1(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def similarity(one: Sequence[str], other: Sequence[str], rules: Rules) -> float:
+    """Grade of two tuples: the product over their parts; 0 for tuples of different length."""
+    if len(one) != len(other):
+        return 0.0
+    grade = 1.0
+    for a, b in zip(one, other):
+        grade *= 1.0 if a == b else word_similarity(a, b, rules)
+        if not grade:
+            return 0.0
+    return grade
+
+
+@lru_cache(maxsize=1 << 18)
+def word_similarity(one: str, other: str, rules: Rules) -> float:
+    """Grade of two words: 1 for the same word or a synonym, less for hypernyms and parts of compounds, else 0."""
+    if one == other:
+        return 1.0
+    if ZERO in (one, other):
+        return 0.0
+    if rules.synonyms and wordnet_ja.numbers(one) & wordnet_ja.numbers(other):
+        return 1.0
+    grade = 0.0
+    if rules.hypernyms:
+        steps = wordnet_ja.hypernym_steps(one, other, rules.depth)
+        grade = rules.hypernyms**steps if steps else 0.0
+    if rules.compounds and _is_part(*sorted((one, other), key=len)):
+        grade = max(grade, rules.compounds)
+    return grade
+
+
+def _is_part(short: str, long: str) -> bool:
+    """A word that begins or ends a compound: ラケット in テニスラケット; one kana alone is no word."""
+    whole = len(short) > 1 or "\u4e00" <= short <= "\u9fff"
+    return whole and len(short) < len(long) and (long.endswith(short) or long.startswith(short))
