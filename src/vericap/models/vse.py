@@ -1,0 +1,91 @@
+"""The shipped image-sentence encoder: regions into the space of the sentence encoder, without torch.
+
+Every region u (mean of the backbone's map) becomes a unit vector
+    z = unit(A n(u) + b + C relu(D n(u) + e) + f),   n = subtract the mean, divide by the deviation;
+the score of a caption t (centred unit sentence vector) is half the whole image, half the windows that fit
+best:
+    s = 1/2 z_0 . t + 1/2 sum_r w_r z_r . t,   w = softmax_r(tau z_r . t), r > 0.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import InputError
+from vericap.models import store
+
+Array = NDArray[np.float32]
+_CHUNK = 4096  # caption-image pairs scored together
+
+
+class Vse:
+    """The encoder's weights and its two functions."""
+
+    def __init__(self, weights: dict[str, Array], meta: dict[str, Any]) -> None:
+        self.weights = {name: value.astype(np.float32) for name, value in weights.items()}
+        self.meta = meta
+        self.fingerprint: str = meta["fingerprint"]
+        self.name: str = meta["name"]
+        self.sharpness = float(self.weights["sharpness"])
+
+    def embed(self, features: Array) -> Array:
+        """(..., 1280) region features -> (..., 384) unit vectors."""
+        w = self.weights
+        x = standardise(features.astype(np.float32))
+        z = x @ w["linear"].T + w["linear_bias"]
+        z += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T + w["output_bias"]
+        z /= np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-12)
+        return np.asarray(z, dtype=np.float32)
+
+    def score(self, regions: Array, mask: Array, texts: Array) -> Array:
+        """Scores of pairs: (n, regions, 384) with mask (n, regions) against (n, 384)."""
+        cosines = np.einsum("nrd,nd->nr", regions, texts)
+        whole, windows, inside = cosines[:, 0], cosines[:, 1:], mask[:, 1:]
+        if not inside.any():
+            return np.asarray(whole, dtype=np.float32)
+        logits = np.where(inside, self.sharpness * windows, -np.inf)
+        top = logits.max(axis=1, keepdims=True)
+        weights = np.exp(logits - np.where(np.isfinite(top), top, 0.0))
+        total = weights.sum(axis=1)
+        parts = (weights * windows).sum(axis=1) / np.maximum(total, 1e-12)
+        parts = np.where(total > 0, parts, whole)  # an image with no window besides itself
+        return np.asarray(0.5 * whole + 0.5 * parts, dtype=np.float32)
+
+    def pairs(self, regions: Array, mask: Array, images: NDArray[np.int64], texts: Array) -> Array:
+        """Scores of caption i against image images[i]; memory does not grow with the number of pairs."""
+        scores = np.empty(len(images), dtype=np.float32)
+        for start in range(0, len(images), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            scores[part] = self.score(regions[images[part]], mask[images[part]], texts[part])
+        return scores
+
+
+def standardise(values: Array) -> Array:
+    """Layer normalisation without weights."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    return np.asarray(centred / deviation, dtype=np.float32)
+
+
+@lru_cache(maxsize=4)
+def load(model: str = "default") -> Vse:
+    """A shipped encoder by name, or one in a folder (`vse.safetensors`, `meta.json`)."""
+    from safetensors.numpy import load_file
+
+    if model in ("default", "coco"):
+        part = "vse" if model == "default" else "vse-coco"
+        return Vse(load_file(store.path(part, "vse.safetensors")), store.meta(part))
+    folder = Path(model)
+    try:
+        meta = json.loads((folder / "meta.json").read_text("utf-8"))
+        return Vse(load_file(folder / "vse.safetensors"), meta)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{model} holds no image-sentence encoder ({error}); train one with `vericap train backbone`"
+        ) from error

@@ -1,0 +1,51 @@
+"""SCAN's own text encoder for scoring: a vocabulary, word embeddings and a bidirectional GRU (models.recurrent)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.models.recurrent import bidirectional
+
+Array = NDArray[np.float32]
+UNKNOWN, START, END = 0, 1, 2  # places every vocabulary begins with
+MARKS = ("<unknown>", "<start>", "<end>")
+_WORD = re.compile(r"\w+(?:'\w+)?")
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-case words; the same at training and scoring time."""
+    return _WORD.findall(text.lower())
+
+
+def numbers(text: str, places: Mapping[str, int]) -> list[int]:
+    """Vocabulary numbers between sentence marks; nothing for a caption of unknown words only."""
+    known = [places.get(word, UNKNOWN) for word in tokens(text)]
+    return [] if all(number == UNKNOWN for number in known) else [START, *known, END]
+
+
+def encode(
+    texts: Sequence[str], weights: Mapping[str, Array], vocabulary: Sequence[str]
+) -> tuple[Array, NDArray[np.int64]]:
+    """Word vectors (mean of both directions) of captions one after the other, and where each caption begins."""
+    places = {word: place for place, word in enumerate(vocabulary)}
+    coded = [numbers(text, places) for text in texts]
+    lengths = np.array([len(item) for item in coded], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    inner = {name.removeprefix("gru_"): value for name, value in weights.items() if name.startswith("gru_")}
+    size = inner["weight_hh"].shape[1]
+    vectors = np.zeros((int(offsets[-1]), size), dtype=np.float32)
+    order = np.argsort(lengths, kind="stable")
+    order = order[lengths[order] > 0]
+    for start in range(0, len(order), 256):
+        group = order[start : start + 256]
+        longest = int(lengths[group].max())
+        padded = np.array([coded[i] + [UNKNOWN] * (longest - len(coded[i])) for i in group])
+        both, _ = bidirectional(weights["embedding"][padded], lengths[group], inner)
+        inside = np.arange(longest) < lengths[group][:, None]
+        rows = (offsets[group][:, None] + np.arange(longest))[inside]
+        vectors[rows] = ((both[..., :size] + both[..., size:]) / 2)[inside]
+    return vectors, offsets

@@ -1,0 +1,300 @@
+"""Fine-tune the image backbone's upper blocks on image-caption pairs, and with them the `vse` encoder.
+
+1. Every photo runs once through the frozen lower blocks; their output (float16) is kept on disk.
+2. Every caption runs once through the shipped sentence encoder, the teacher.
+3. The upper blocks and a small head are trained: each window of the map is mapped into the sentence space;
+   the loss is distillation of the teacher's cosine between a candidate and the image's other captions,
+   plus 0.1 InfoNCE. Candidates are the batch's captions and near ones of a random pool.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import nn
+
+from vericap.models import store
+from vericap.train import lite, losses
+from vericap.train.data import PER_IMAGE, Captioned, Draw
+from vericap.train.trainer import Losses, Plan, Trainer
+from vericap.train.validate import agreement, near_pairs, recall
+from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
+
+Array = NDArray[Any]
+Photos = Callable[[str], Any]  # image key -> PIL image
+
+
+@dataclass
+class Options:
+    """What moves the result, besides the data and the plan."""
+
+    batch: int = 128
+    extra: int = 40  # photos of the second source in every batch
+    backbone_rate: float = 2.5e-4
+    head_rate: float = 1e-3
+    contrast: float = 0.1
+    pool: int = 6000  # captions drawn in every step, of which `near` become candidates
+    near: int = 1024
+    size: int = 256
+    hidden: int = 768
+
+
+class Head(nn.Module):
+    """Windows into the sentence space, and the score of captions (models.vse has the formula)."""
+
+    def __init__(self, width: int = 1280, space: int = 384, hidden: int = 768) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width, elementwise_affine=False)
+        self.linear = nn.Linear(width, space)
+        self.hidden = nn.Linear(width, hidden)
+        self.output = nn.Linear(hidden, space)
+        nn.init.zeros_(self.output.weight)
+        self.sharpness = nn.Parameter(torch.tensor(2.3))
+        self.scale = nn.Parameter(torch.tensor(1.0))
+        self.bias = nn.Parameter(torch.tensor(0.0))
+        self.temperature = nn.Parameter(torch.tensor(3.0))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        x = self.norm(features)
+        return F.normalize(self.linear(x) + self.output(F.relu(self.hidden(x))), dim=-1)
+
+    def score(self, regions: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+        """(images, regions, d) and (captions, d) -> (images, captions)."""
+        images, count, width = regions.shape
+        cosines = (regions.reshape(images * count, width) @ texts.t()).view(images, count, -1)
+        weights = torch.softmax(cosines[:, 1:] * self.sharpness.exp(), dim=1)
+        return 0.5 * cosines[:, 0] + 0.5 * (weights * cosines[:, 1:]).sum(dim=1)
+
+
+class Model(nn.Module):
+    """Upper blocks, pyramid pooling, head."""
+
+    def __init__(self, network: lite.Network, options: Options) -> None:
+        super().__init__()
+        self.upper = lite.Upper(network)
+        self.head = Head(hidden=options.hidden)
+        self._pooling: dict[int, torch.Tensor] = {}
+
+    def features(self, maps: torch.Tensor) -> torch.Tensor:
+        """(n, h, w, 120) outputs of the lower blocks -> (n, windows, 1280)."""
+        found = self.upper(maps)
+        n, h, w, width = found.shape
+        if h not in self._pooling:
+            boxes = pyramid(LEVELS)
+            rows, columns = coverage(boxes[:, 1], boxes[:, 3], h), coverage(boxes[:, 0], boxes[:, 2], w)
+            weights = (rows[:, :, None] * columns[:, None, :]).reshape(len(boxes), h * w)
+            self._pooling[h] = torch.from_numpy(weights / weights.sum(axis=1, keepdims=True))
+        return torch.einsum("rp,npc->nrc", self._pooling[h], found.reshape(n, h * w, width))
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        return self.head(self.features(maps))
+
+
+@dataclass
+class Source:
+    """Photos' lower outputs (n, h, w, 120) float16 and captions' centred unit vectors (n, 5, 384)."""
+
+    maps: Array
+    texts: Array
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def lower_maps(data: Captioned, photos: Photos, file: Path, network: lite.Network, options: Options) -> Array:
+    """Outputs of the frozen blocks, computed once; an interrupted run goes on where it stopped."""
+    side = options.size // 16
+    shape = (len(data), side, side, 120)
+    done_file = file.with_suffix(".done")
+    fresh = not file.is_file() or not done_file.is_file()
+    maps = np.lib.format.open_memmap(file, "w+" if fresh else "r+", np.float16, None if not fresh else shape)
+    done = 0 if fresh else int(done_file.read_text())
+    model = file.with_name("lower.onnx")
+    lite.export(network, model, last=lite.CUT)
+    session = store.session(model)
+    for place in range(done, len(data)):
+        (found,) = session.run(None, {"x": pixels(photos(data.keys[place]), options.size)})
+        maps[place] = found[0].transpose(1, 2, 0)
+        if (place + 1) % 512 == 0 or place + 1 == len(data):
+            maps.flush()
+            done_file.write_text(str(place + 1))
+    return maps
+
+
+def caption_vectors(data: Captioned, file: Path) -> Array:
+    """Centred unit vectors of all captions (n, 5, 384), computed once."""
+    if file.is_file():
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    from vericap.text.encoder import Encoder
+
+    encoder = Encoder()
+    vectors = np.empty((len(data), PER_IMAGE, 384), dtype=np.float16)
+    for start in range(0, len(data), 2048):
+        part = data.captions[start : start + 2048]
+        vectors[start : start + len(part)] = encoder.encode([text for five in part for text in five]).reshape(
+            -1, PER_IMAGE, 384
+        )
+    np.save(file, vectors)
+    return vectors
+
+
+class Task:
+    """Batches and validation of one training."""
+
+    def __init__(
+        self,
+        model: Model,
+        main: Source,
+        extra: Source | None,
+        validation: Source,
+        options: Options,
+        seed: int,
+    ) -> None:
+        self.model, self.main, self.extra, self.options = model, main, extra, options
+        share = options.extra if extra is not None else 0
+        self._draw = Draw(len(main), options.batch - share, seed)
+        self._draw_extra = Draw(len(extra), share, seed + 1) if extra is not None else None
+        self._validation = validation
+        self._pairs = near_pairs(np.asarray(validation.texts, dtype=np.float32))
+
+    def _batch(self, step: int) -> Iterator[tuple[Array, Array]]:
+        rows = self._draw.batch(step)
+        yield self.main.maps[rows], self.main.texts[rows]
+        if self.extra is not None and self._draw_extra is not None:
+            rows = self._draw_extra.batch(step)
+            yield self.extra.maps[rows], self.extra.texts[rows]
+
+    def losses(self, step: int, generator: np.random.Generator) -> Losses:
+        regions, texts = [], []
+        for maps, vectors in self._batch(step):
+            x = torch.from_numpy(np.ascontiguousarray(maps)).float()
+            mirrored = torch.from_numpy(generator.random(len(x)) < 0.5)
+            x[mirrored] = x[mirrored].flip(2)
+            regions.append(self.model(x))
+            texts.append(torch.from_numpy(np.asarray(vectors, dtype=np.float32)))
+        captions = torch.cat(texts)
+        candidates, target = losses.teacher(captions, self._near(captions, generator))
+        head = self.model.head
+        scores = head.score(torch.cat(regions), candidates)
+        images = len(captions)
+        own = torch.arange(images) * PER_IMAGE + torch.from_numpy(generator.integers(0, PER_IMAGE, images))
+        distilled = losses.distillation(scores, target, head.scale, head.bias)
+        contrast = losses.info_nce(scores[:, own], head.temperature.exp())
+        return {
+            "loss": distilled + self.options.contrast * contrast,
+            "distilled": distilled,
+            "contrast": contrast,
+        }
+
+    def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> torch.Tensor:
+        pools = []
+        for source in filter(None, (self.main, self.extra)):
+            rows = np.sort(generator.integers(0, len(source), max(self.options.pool // PER_IMAGE // 2, 1)))
+            pools.append(np.asarray(source.texts[rows], dtype=np.float32).reshape(-1, captions.shape[-1]))
+        return losses.harder(captions, torch.from_numpy(np.concatenate(pools)), self.options.near)
+
+    def validate(self) -> dict[str, float]:
+        regions = []
+        for start in range(0, len(self._validation), 50):
+            maps = np.ascontiguousarray(self._validation.maps[start : start + 50])
+            regions.append(self.model(torch.from_numpy(maps).float()))
+        texts = np.asarray(self._validation.texts, dtype=np.float32)
+        flat = torch.from_numpy(texts.reshape(-1, texts.shape[-1]))
+        scores = torch.cat([self.model.head.score(part, flat) for part in regions]).numpy()
+        return {"agreement": agreement(scores, self._pairs), **recall(scores)}
+
+
+def train(
+    main: Source,
+    extra: Source | None,
+    validation: Source,
+    output: str | Path,
+    *,
+    plan: Plan,
+    options: Options | None = None,
+    network: lite.Network | None = None,
+    name: str = "vericap-vse",
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train, then export the backbone (ONNX, int8 weights) and the encoder (safetensors) with their meta
+    files."""
+    options = options or Options()
+    network = network or lite.load()
+    torch.manual_seed(plan.seed)
+    model = Model(network, options)
+    groups = [
+        {"params": list(model.upper.parameters()), "lr": options.backbone_rate},
+        {"params": list(model.head.parameters()), "lr": options.head_rate},
+    ]
+    describe = {"options": asdict(options), "photos": [len(main), 0 if extra is None else len(extra)]}
+    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    task = Task(model, main, extra, validation, options, plan.seed)
+    state = trainer.run(task.losses, task.validate)
+    trainer.load_best()
+    trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    export(model, network, Path(output), size=options.size, name=name, trained=trained)
+    return trained
+
+
+def export(model: Model, network: lite.Network, folder: Path, *, size: int, name: str, trained: dict[str, Any]) -> None:
+    """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256."""
+    from safetensors.numpy import save_file
+
+    from vericap.vision.regions import Extractor
+
+    backbone, encoder = folder / "backbone", folder / "vse"
+    for part in (backbone, encoder):
+        part.mkdir(parents=True, exist_ok=True)
+    lite.export(model.upper.write(network), backbone / "backbone.onnx", int8=True)
+    source = f"EfficientNet-lite2 ({network.source}, Apache-2.0), upper blocks trained by `vericap train backbone`"
+    describe = {
+        "name": f"{name}-backbone",
+        "model": "backbone.onnx",
+        "size": size,
+        "licence": "Apache-2.0",
+        "source": source,
+        "trained": trained,
+    }
+    write_meta(backbone, describe)
+    extractor = Extractor(backbone / "backbone.onnx", size=size)
+    extractor.description["backbone"] = describe["name"]
+    head = model.head
+    weights = {
+        "linear": head.linear.weight,
+        "linear_bias": head.linear.bias,
+        "hidden": head.hidden.weight,
+        "hidden_bias": head.hidden.bias,
+        "output": head.output.weight,
+        "output_bias": head.output.bias,
+        "sharpness": head.sharpness.exp(),
+    }
+    save_file(
+        {key: value.detach().numpy().astype(np.float16) for key, value in weights.items()},
+        encoder / "vse.safetensors",
+    )
+    from vericap.vision.store import fingerprint
+
+    write_meta(
+        encoder,
+        {
+            "name": name,
+            "fingerprint": fingerprint(extractor.description),
+            "licence": "Apache-2.0",
+            "source": "trained by `vericap train backbone`; text side: the shipped sentence encoder",
+            "trained": trained,
+        },
+    )
+
+
+def write_meta(folder: Path, describe: dict[str, Any]) -> None:
+    """meta.json with the SHA-256 of every other file of the folder."""
+    files = {file.name: store.sha256(file) for file in sorted(folder.iterdir()) if file.name != "meta.json"}
+    (folder / "meta.json").write_text(json.dumps({**describe, "files": files}, indent=1), "utf-8")

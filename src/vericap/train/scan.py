@@ -1,0 +1,370 @@
+"""Train SCAN on a feature store: regions and words into one space, attention, losses over all pairs of a
+batch.
+
+Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`),
+or word
+embeddings and a bidirectional GRU from scratch (`words="gru"`, as in the paper).
+Loss: `distil` (the teacher's cosines plus 0.1 InfoNCE; recommended), `infonce`, `hardest` (the paper's
+triplet loss).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import nn
+
+from vericap.errors import VericapError
+from vericap.models import words as text_words
+from vericap.models.scan import Attention, Scan
+from vericap.train import losses
+from vericap.train.backbone import write_meta
+from vericap.train.data import PER_IMAGE, Captioned, Draw
+from vericap.train.trainer import Losses, Plan, Trainer
+from vericap.train.validate import agreement, near_pairs, recall
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Options:
+    """What moves the result, besides the data and the plan."""
+
+    words: str = "states"
+    loss: str = "distil"
+    width: int = 384
+    hidden: int = 256
+    batch: int = 64
+    captions: int = 2  # of every image in a batch
+    rate: float = 1e-3
+    contrast: float = 0.1
+    margin: float = 0.2
+    hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
+    sharpness: float = 9.0
+    slope: float = 0.1
+    pooling: str = "average"
+    rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
+
+    def attention(self) -> Attention:
+        return Attention(self.sharpness, self.slope, self.pooling)
+
+
+class TextStates:
+    """Token states of captions: (tokens, 384) float16 with offsets, caption k of image i at i * 5 + k."""
+
+    def __init__(self, states: Array, offsets: Array) -> None:
+        self.states, self.offsets = states, offsets
+
+    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """(captions, words, d) and its mask."""
+        parts = [np.asarray(self.states[self.offsets[i] : self.offsets[i + 1]]) for i in captions]
+        longest = max(len(part) for part in parts)
+        values = np.zeros((len(parts), longest, self.states.shape[1]), dtype=np.float32)
+        mask = np.zeros((len(parts), longest), dtype=bool)
+        for row, part in enumerate(parts):
+            values[row, : len(part)], mask[row, : len(part)] = part, True
+        return torch.from_numpy(values), torch.from_numpy(mask)
+
+
+class TextNumbers:
+    """Vocabulary numbers of captions, for the GRU."""
+
+    def __init__(self, captions: Sequence[str], vocabulary: Sequence[str]) -> None:
+        places = {word: place for place, word in enumerate(vocabulary)}
+        self.coded = [
+            text_words.numbers(text, places) or [text_words.START, text_words.UNKNOWN, text_words.END]
+            for text in captions
+        ]
+
+    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
+        parts = [self.coded[int(i)] for i in captions]
+        longest = max(map(len, parts))
+        values = torch.zeros(len(parts), longest, dtype=torch.long)
+        mask = torch.zeros(len(parts), longest, dtype=torch.bool)
+        for row, part in enumerate(parts):
+            values[row, : len(part)] = torch.tensor(part)
+            mask[row, : len(part)] = True
+        return values, mask
+
+
+def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
+    """Words seen often enough, most frequent first, after the marks."""
+    counts = Counter(word for text in captions for word in text_words.tokens(text))
+    kept = sorted((word for word, n in counts.items() if n >= rarest), key=lambda word: (-counts[word], word))
+    return [*text_words.MARKS, *kept]
+
+
+class Model(nn.Module):
+    """Both encoders and the attention, in torch."""
+
+    def __init__(self, options: Options, features: int, words: Sequence[str] | None = None) -> None:
+        super().__init__()
+        self.options = options
+        width = options.width
+        self.norm = nn.LayerNorm(features, elementwise_affine=False)
+        self.image = nn.Linear(features, width)
+        self.hidden = nn.Linear(features, options.hidden)
+        self.output = nn.Linear(options.hidden, width, bias=False)
+        nn.init.zeros_(self.output.weight)
+        if options.words == "states":
+            self.text = nn.Linear(384, width)
+        else:
+            self.embedding = nn.Embedding(len(words or ()), 300)
+            self.gru = nn.GRU(300, width, batch_first=True, bidirectional=True)
+        self.scale = nn.Parameter(torch.tensor(1.0))
+        self.bias = nn.Parameter(torch.tensor(0.0))
+        self.temperature = nn.Parameter(torch.tensor(3.0))
+
+    def start_from(self, head: dict[str, Array], token_mean: Array) -> None:
+        """Begin in the sentence space: regions as the `vse` encoder sees them, words as centred token
+        states."""
+        with torch.no_grad():
+            self.image.weight.copy_(torch.from_numpy(head["linear"].astype(np.float32)))
+            self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
+            self.text.weight.copy_(torch.eye(self.options.width, 384))
+            self.text.bias.copy_(-torch.from_numpy(token_mean.astype(np.float32))[: self.options.width])
+
+    def regions(self, features: torch.Tensor) -> torch.Tensor:
+        x = self.norm(features)
+        return F.normalize(self.image(x) + self.output(F.relu(self.hidden(x))), dim=-1)
+
+    def words(self, given: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if self.options.words == "states":
+            return F.normalize(self.text(given), dim=-1)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.embedding(given), mask.sum(dim=1), batch_first=True, enforce_sorted=False
+        )
+        both, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
+        return F.normalize((both[..., : self.options.width] + both[..., self.options.width :]) / 2, dim=-1)
+
+    def score(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """(images, regions, D), (captions, words, D) -> (images, captions)."""
+        images, count, width = regions.shape
+        captions, length, _ = words.shape
+        product = regions.reshape(-1, width) @ words.reshape(-1, width).t()
+        s = product.view(images, count, captions, length)
+        clipped = F.leaky_relu(s, self.options.slope)
+        logits = self.options.sharpness * clipped / clipped.norm(dim=1, keepdim=True).clamp(min=1e-8)
+        logits = logits.masked_fill(~mask[None, None], -torch.inf)
+        alpha = torch.softmax(logits, dim=-1)
+        gram = words @ words.transpose(1, 2)
+        inner = alpha.permute(2, 0, 1, 3).reshape(captions, images * count, length) @ gram
+        inner = inner.view(captions, images, count, length).permute(1, 2, 0, 3)
+        square = (inner * alpha).sum(dim=-1).clamp(min=1e-8)
+        grounding = (alpha * s).sum(dim=-1) / square.sqrt()
+        if self.options.pooling == "average":
+            return grounding.mean(dim=1)
+        return torch.logsumexp(6.0 * grounding, dim=1) / 6.0
+
+
+@dataclass
+class Source:
+    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text
+    side."""
+
+    features: Array
+    sentences: Array
+    text: TextStates | TextNumbers
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+
+class Task:
+    """Batches and validation of one training."""
+
+    def __init__(self, model: Model, sources: Sequence[Source], shares: Sequence[int], validation: Source, seed: int):
+        self.model, self.sources, self.options = model, list(sources), model.options
+        self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
+        self._validation = validation
+        self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
+
+    def losses(self, step: int, generator: np.random.Generator) -> Losses:
+        options, k = self.options, self.options.captions
+        features, sentences, chosen, words = [], [], [], []
+        for source, draw in zip(self.sources, self._draws):
+            rows = draw.batch(step)
+            own = np.stack([generator.permutation(PER_IMAGE)[:k] for _ in rows])
+            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
+            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
+            chosen.append(torch.from_numpy(own))
+            words.append(source.text.padded((rows[:, None] * PER_IMAGE + own).reshape(-1)))
+        given, mask = _joined(words)
+        regions = self.model.regions(torch.cat(features))
+        scores = self.model.score(regions, self.model.words(given, mask), mask)
+        first = scores[:, torch.arange(len(scores)) * k]
+        if options.loss == "hardest":
+            hardest = min(1.0, step / max(options.hard_warmup, 1))
+            return {"loss": losses.hardest_negative(first, margin=options.margin, hardest=hardest)}
+        contrast = losses.info_nce(first, self.model.temperature.exp())
+        if options.loss == "infonce":
+            return {"loss": contrast}
+        target = _target(torch.cat(sentences), torch.cat(chosen))
+        distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
+        return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
+
+    def validate(self) -> dict[str, float]:
+        scores = self.matrix(self._validation)
+        return {"agreement": agreement(scores, self._pairs), **recall(scores)}
+
+    def matrix(self, source: Source) -> Array:
+        """Scores of all images with all captions."""
+        regions = self.model.regions(torch.from_numpy(np.asarray(source.features, dtype=np.float32)))
+        columns = []
+        for start in range(0, len(source) * PER_IMAGE, 100):
+            given, mask = source.text.padded(range(start, min(start + 100, len(source) * PER_IMAGE)))
+            words = self.model.words(given, mask)
+            rows = [self.model.score(regions[i : i + 100], words, mask) for i in range(0, len(regions), 100)]
+            columns.append(torch.cat(rows))
+        return torch.cat(columns, dim=1).numpy()
+
+
+def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Padded captions of several sources in one tensor."""
+    longest = max(mask.shape[1] for _, mask in parts)
+    given, masks = [], []
+    for values, mask in parts:
+        gap = longest - mask.shape[1]
+        given.append(F.pad(values, (0, 0, 0, gap) if values.ndim == 3 else (0, gap)))
+        masks.append(F.pad(mask, (0, gap)))
+    return torch.cat(given), torch.cat(masks)
+
+
+def _target(sentences: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    """Teacher's cosines (images, images * k) between the chosen captions and the images' other captions."""
+    images, k = chosen.shape
+    own = sentences[torch.arange(images)[:, None], chosen]
+    target = sentences.mean(dim=1) @ own.reshape(images * k, -1).t()
+    others = (sentences.sum(dim=1, keepdim=True) - own) / (sentences.shape[1] - 1)
+    target[torch.arange(images).repeat_interleave(k), torch.arange(images * k)] = (others * own).sum(-1).reshape(-1)
+    return target
+
+
+def shrunk_whitening(contexts: Array, shrinkage: float) -> Array:
+    """W with W'W = S^-1 for S = (1 - shrinkage) covariance + shrinkage (its mean variance) I, scaled to
+    trace D."""
+    centred = contexts - contexts.mean(axis=0)
+    covariance = centred.T @ centred / max(len(contexts) - 1, 1)
+    width = len(covariance)
+    covariance *= width / np.trace(covariance)  # a common factor only changes the unit of the distance
+    values, vectors = np.linalg.eigh((1 - shrinkage) * covariance + shrinkage * np.eye(width))
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T, dtype=np.float32)
+
+
+def train(
+    sources: Sequence[Source],
+    shares: Sequence[int],
+    validation: Source,
+    output: str | Path,
+    *,
+    plan: Plan,
+    options: Options,
+    fingerprint: str,
+    words: Sequence[str] | None = None,
+    start: tuple[dict[str, Array], Array] | None = None,
+    shrinkage: float = 0.5,
+    name: str = "vericap-scan",
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`."""
+    if options.loss not in ("distil", "infonce", "hardest"):
+        raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
+    torch.manual_seed(plan.seed)
+    model = Model(options, int(sources[0].features.shape[-1]), words)
+    if start is not None and options.words == "states":
+        model.start_from(*start)
+    describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": list(shares)}
+    groups = [{"params": list(model.parameters()), "lr": options.rate}]
+    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    task = Task(model, sources, shares, validation, plan.seed)
+    state = trainer.run(task.losses, task.validate)
+    trainer.load_best()
+    trained = {**describe, "steps": state.best_step, "agreement": state.best, "shrinkage": shrinkage}
+    meta = {
+        "name": name,
+        "fingerprint": fingerprint,
+        "words": options.words,
+        "attention": asdict(options.attention()),
+        "standardise": True,
+        "licence": "Apache-2.0",
+        "source": "trained by `vericap train scan`",
+        "trained": trained,
+    }
+    if words is not None:
+        meta["vocabulary"] = list(words)
+    export(model, Path(output), meta, sources[0], shrinkage)
+    return trained
+
+
+def weights_of(model: Model) -> dict[str, Array]:
+    """What scoring needs, as arrays."""
+    named = {"image": model.image, "hidden": model.hidden}
+    found: dict[str, Any] = {"output": model.output.weight}
+    if model.options.words == "states":
+        named["text"] = model.text
+    for key, layer in named.items():
+        found[key], found[f"{key}_bias"] = layer.weight, layer.bias
+    if model.options.words == "gru":
+        found["embedding"] = model.embedding.weight
+        for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+            found[f"gru_{part}"] = getattr(model.gru, f"{part}_l0")
+            found[f"gru_{part}_reverse"] = getattr(model.gru, f"{part}_l0_reverse")
+    return {key: value.detach().numpy().copy() for key, value in found.items()}
+
+
+def export(model: Model, folder: Path, meta: dict[str, Any], source: Source, shrinkage: float) -> None:
+    """Write the model as float16 with the whitening of REO's distance."""
+    from safetensors.numpy import save_file
+
+    weights = weights_of(model)
+    contexts = sample_contexts(Scan(weights, meta), model, source)
+    weights["whitening"] = shrunk_whitening(contexts, shrinkage)
+    target = folder / "scan"
+    target.mkdir(parents=True, exist_ok=True)
+    save_file({key: value.astype(np.float16) for key, value in weights.items()}, target / "scan.safetensors")
+    write_meta(target, meta)
+
+
+def sample_contexts(scan: Scan, model: Model, source: Source, images: int = 500) -> Array:
+    """Context vectors of training captions over the regions of their own images."""
+    from vericap.models.scan import weights as attention_weights
+
+    rows = np.linspace(0, len(source) - 1, min(images, len(source))).astype(np.int64)
+    with torch.no_grad():
+        regions = scan.regions(np.asarray(source.features[rows], dtype=np.float32))
+        given, mask = source.text.padded(rows * PER_IMAGE)
+        words = model.words(given, mask).numpy()
+    found = []
+    for image in range(len(rows)):
+        h = words[image][mask[image].numpy()]
+        alpha = attention_weights(regions[image] @ h.T, np.ones(len(regions[image]), dtype=np.float32), scan.attention)
+        found.append(alpha @ h)
+    return np.concatenate(found).astype(np.float64)
+
+
+def read_states(data: Captioned, folder: Path) -> TextStates:
+    """Token states of all captions, computed once and kept in the folder."""
+    from vericap.text.encoder import Encoder
+
+    states_file, offsets_file = folder / "states.npy", folder / "offsets.npy"
+    if not offsets_file.is_file():
+        encoder, parts, offsets = Encoder(), [], [0]
+        for start in range(0, len(data), 1024):
+            texts = [text for five in data.captions[start : start + 1024] for text in five]
+            found = encoder.token_states(texts)
+            parts.append(found.states)
+            offsets += (offsets[-1] + np.asarray(found.offsets[1:])).tolist()
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(states_file, np.concatenate(parts))
+        np.save(offsets_file, np.array(offsets, dtype=np.int64))
+    return TextStates(
+        np.load(states_file, mmap_mode="r", allow_pickle=False), np.load(offsets_file, allow_pickle=False)
+    )

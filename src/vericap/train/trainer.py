@@ -1,0 +1,228 @@
+"""The training loop every model shares: seed, schedule, validation, early stop, checkpoints, logs, plot.
+
+A run interrupted at any step and started again with the same command ends with the same weights: data of
+step k
+depend on the seed and k alone, and a checkpoint holds weights, optimiser, averaged weights and the log's
+length.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from vericap.errors import VericapError
+
+Losses = dict[str, torch.Tensor]  # "loss" is minimised, the others are logged
+
+
+@dataclass
+class Plan:
+    """How long and how fast to train."""
+
+    steps: int = 1000
+    warmup: int = 100
+    decay: float = 0.3  # last share of the steps, over which the rate falls to zero
+    validate: int = 100
+    patience: int = 0  # validations without a better one before stopping; 0: never
+    average: float = 0.998  # of the weights that are validated and kept
+    clip: float = 1.0
+    seed: int = 0
+    threads: int = 2
+
+    def rate(self, step: int) -> float:
+        """Share of the full learning rate at a step (from 0): warm-up, constant, linear fall."""
+        start = self.steps * (1.0 - self.decay)
+        fall = 1.0 if step < start else max(0.0, (self.steps - step) / max(self.steps - start, 1.0))
+        return min(fall, (step + 1) / max(self.warmup, 1))
+
+
+@dataclass
+class State:
+    step: int = 0
+    best: float = -float("inf")
+    best_step: int = -1
+    waited: int = 0
+    log: list[dict[str, float]] = field(default_factory=list)
+
+
+class Trainer:
+    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        groups: list[dict[str, Any]],
+        plan: Plan,
+        folder: str | Path,
+        *,
+        describe: Mapping[str, Any] | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.model, self.plan, self.folder, self.quiet = model, plan, Path(folder), quiet
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.set_num_threads(plan.threads)
+        torch.set_flush_denormal(True)  # tiny activations would cost hundreds of cycles each
+        self.rates = [float(group["lr"]) for group in groups]
+        self.optimizer = torch.optim.AdamW(groups, weight_decay=1e-4, betas=(0.9, 0.99))
+        self.parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        self.averaged = [p.detach().clone() for p in self.parameters]
+        self.state = State()
+        self.describe = {**(describe or {}), "plan": asdict(plan)}
+        self._resume()
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint.pt"
+
+    def _resume(self) -> None:
+        if not self.checkpoint.is_file():
+            return
+        saved = torch.load(self.checkpoint, weights_only=True)
+        if json.loads(saved["describe"]) != json.loads(json.dumps(self.describe)):
+            raise VericapError(
+                f"{self.folder} holds a training with other options; choose another --output or delete the folder"
+            )
+        self.model.load_state_dict(saved["model"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        for own, old in zip(self.averaged, saved["averaged"]):
+            own.copy_(old)
+        self.state = State(**json.loads(saved["state"]))
+
+    def save(self) -> None:
+        part = self.checkpoint.with_suffix(".part")
+        torch.save(
+            {
+                "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "averaged": self.averaged,
+                "state": json.dumps(asdict(self.state)),
+                "describe": json.dumps(self.describe),
+            },
+            part,
+        )
+        os.replace(part, self.checkpoint)
+
+    def run(
+        self,
+        losses: Callable[[int, np.random.Generator], Losses],
+        validate: Callable[[], dict[str, float]],
+        *,
+        until: int | None = None,
+    ) -> State:
+        """Train to the end (or to step `until`); `validate` returns figures, `agreement` decides."""
+        plan, state = self.plan, self.state
+        end = plan.steps if until is None else min(until, plan.steps)
+        started, sums = time.monotonic(), dict[str, float]()
+        while state.step < end and not (plan.patience and state.waited >= plan.patience):
+            generator = np.random.default_rng([plan.seed, state.step])
+            torch.manual_seed(plan.seed * 1_000_003 + state.step)
+            found = self._step(losses(state.step, generator))
+            for name, value in found.items():
+                sums[name] = sums.get(name, 0.0) + value
+            state.step += 1
+            if state.step % plan.validate == 0 or state.step == plan.steps:
+                count = (state.step - 1) % plan.validate + 1
+                row = {"step": state.step, **{name: value / count for name, value in sums.items()}}
+                sums.clear()
+                self._validated({**row, **self.with_average(validate)}, time.monotonic() - started)
+        self._write_log()
+        return state
+
+    def _step(self, losses: Losses) -> dict[str, float]:
+        share = self.plan.rate(self.state.step)
+        for group, rate in zip(self.optimizer.param_groups, self.rates):
+            group["lr"] = rate * share
+        self.optimizer.zero_grad(set_to_none=True)
+        losses["loss"].backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.parameters, self.plan.clip)
+        self.optimizer.step()
+        keep = min(self.plan.average, (1 + self.state.step) / (10 + self.state.step))
+        with torch.no_grad():
+            for own, new in zip(self.averaged, self.parameters):
+                own.lerp_(new, 1.0 - keep)
+        found = {name: float(value.detach()) for name, value in losses.items()}
+        if not np.isfinite(found["loss"]):
+            raise VericapError(f"the loss is not finite at step {self.state.step}; lower the learning rate")
+        return found
+
+    def with_average(self, function: Callable[[], Any]) -> Any:
+        """Call with the averaged weights in place."""
+        self._swap()
+        try:
+            with torch.no_grad():
+                return function()
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        with torch.no_grad():
+            for own, other in zip(self.parameters, self.averaged):
+                kept = own.detach().clone()
+                own.copy_(other)
+                other.copy_(kept)
+
+    def _validated(self, row: dict[str, float], seconds: float) -> None:
+        state = self.state
+        state.log.append({name: float(value) for name, value in row.items()})
+        if row["agreement"] > state.best:
+            state.best, state.best_step, state.waited = float(row["agreement"]), state.step, 0
+            torch.save({"averaged": self.averaged, "step": state.step}, self.folder / "best.pt")
+        else:
+            state.waited += 1
+        self.save()
+        self._write_log()
+        if not self.quiet:
+            print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), f"{seconds:.0f}s", flush=True)
+
+    def load_best(self) -> None:
+        """Put the averaged weights that validated best into the model."""
+        saved = torch.load(self.folder / "best.pt", weights_only=True)
+        with torch.no_grad():
+            for own, best in zip(self.parameters, saved["averaged"]):
+                own.copy_(best)
+
+    def _write_log(self) -> None:
+        if not self.state.log:
+            return
+        names = list(self.state.log[0])
+        with (self.folder / "log.csv").open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, names, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(self.state.log)
+        plot(self.state.log, self.folder / "loss.png")
+
+
+def plot(log: list[dict[str, float]], file: Path) -> None:
+    """Loss and agreement against steps; nothing is drawn where matplotlib is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(6, 3.5))
+    steps = [row["step"] for row in log]
+    axis.plot(steps, [row["loss"] for row in log], color="tab:blue", label="loss")
+    axis.set_xlabel("step")
+    axis.set_ylabel("training loss")
+    other = axis.twinx()
+    other.plot(steps, [row["agreement"] for row in log], color="tab:orange", label="agreement")
+    other.set_ylabel("agreement on validation pairs")
+    figure.legend(loc="upper center", ncols=2, frameon=False)
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    pyplot.close(figure)

@@ -1,0 +1,212 @@
+"""Regions of an image: windows of a pyramid and given boxes, pooled from one feature map.
+
+The shipped backbone (EfficientNet-lite2, its upper blocks trained on image-caption pairs by `vericap train
+backbone`)
+runs once per image through ONNX Runtime; every region is the area-weighted mean of the map inside its box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import InputError, VericapError
+from vericap.models import store as models
+from vericap.run.batch import Batch
+from vericap.run.cache import Cache, key
+from vericap.run.progress import progress
+from vericap.vision.store import Regions, Store, fingerprint
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Array = NDArray[np.float32]
+LEVELS = (1, 2, 3)  # the whole image, 2 x 2 and 3 x 3 windows
+MOST = 36  # regions per image; boxes of a detector fill what the windows leave
+Boxes = Callable[["Image"], Array]  # image -> (n, 4) boxes in pixels, best first
+
+
+def pyramid(levels: Sequence[int] = LEVELS) -> Array:
+    """Boxes (x0, y0, x1, y1) of g x g windows for every level g, as shares of the image's sides, row by
+    row."""
+    boxes = [
+        (column / grid, row / grid, (column + 1) / grid, (row + 1) / grid)
+        for grid in levels
+        for row in range(grid)
+        for column in range(grid)
+    ]
+    return np.array(boxes, dtype=np.float32).reshape(-1, 4)
+
+
+def coverage(low: Array, high: Array, cells: int) -> Array:
+    """How much of each of `cells` equal cells lies between `low` and `high` (shares): (boxes, cells)."""
+    edges = np.arange(cells + 1, dtype=np.float64)
+    start, end = low.astype(np.float64) * cells, high.astype(np.float64) * cells
+    inside = np.minimum(end[:, None], edges[None, 1:]) - np.maximum(start[:, None], edges[None, :-1])
+    return np.asarray(np.clip(inside, 0.0, None), dtype=np.float32)
+
+
+def pool(features: Array, boxes: Array) -> Array:
+    """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
+    error."""
+    height, width, depth = features.shape
+    down = coverage(boxes[:, 1], boxes[:, 3], height)
+    across = coverage(boxes[:, 0], boxes[:, 2], width)
+    weights = (down[:, :, None] * across[:, None, :]).reshape(len(boxes), height * width)
+    area = weights.sum(axis=1, keepdims=True)
+    if len(boxes) and float(area.min()) <= 0:
+        raise VericapError(f"box {boxes[int(area.argmin())].tolist()} has no area inside the image")
+    return np.asarray((weights / area) @ features.reshape(height * width, depth), dtype=np.float32)
+
+
+class Extractor:
+    """Images -> regions by the shipped backbone, or by any ONNX file of the same kind.
+
+    `boxes` adds a detector's boxes (pixels) after the windows, up to `most` regions in all.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        size: int | None = None,
+        levels: Sequence[int] = LEVELS,
+        boxes: Boxes | None = None,
+        boxes_name: str = "none",
+        most: int = MOST,
+        threads: int = 1,
+    ) -> None:
+        if model is None:
+            meta = models.meta("backbone")
+            self.file = models.path("backbone", meta["model"])
+            self.name, digest, default = meta["name"], meta["files"][meta["model"]], int(meta["size"])
+        else:
+            self.file = Path(model)
+            if not self.file.is_file():
+                raise InputError(f"the backbone {model} does not exist; name an ONNX file")
+            self.name, digest, default = self.file.stem, models.sha256(self.file), 256
+        self.size = size or default
+        if self.size % 32:
+            raise VericapError(f"the input size {self.size} is not a multiple of 32")
+        self.windows = pyramid(levels)
+        if len(self.windows) > most:
+            raise VericapError(f"{len(self.windows)} windows are more than the {most} regions asked for")
+        self.most = most
+        self._boxes = boxes
+        self._threads = threads
+        self._session: Any = None
+        self.description = {
+            "backbone": self.name,
+            "sha256": digest,
+            "size": self.size,
+            "levels": list(levels),
+            "boxes": boxes_name,
+            "most": most,
+        }
+        self.fingerprint = fingerprint(self.description)
+
+    def map(self, image: Image) -> Array:
+        """The feature map (height, width, d) of one image, squeezed to a square as in training."""
+        if self._session is None:
+            self._session = models.session(self.file, threads=self._threads)
+        (found,) = self._session.run(None, {"x": pixels(image, self.size)})
+        return np.asarray(found[0].transpose(1, 2, 0), dtype=np.float32)
+
+    def regions(self, image: Image) -> tuple[Array, Array]:
+        """(features, boxes) of one image."""
+        boxes = self.windows
+        if self._boxes is not None:
+            found = shares(self._boxes(image), image.size)
+            boxes = np.concatenate([boxes, found[: self.most - len(boxes)]])
+        return pool(self.map(image), boxes), boxes
+
+    @property
+    def width(self) -> int:
+        from PIL import Image
+
+        return int(self.map(Image.new("RGB", (32, 32))).shape[2])
+
+
+def pixels(image: Image, size: int) -> Array:
+    """(1, 3, size, size) in the range the backbone was trained with."""
+    from PIL import Image as pil
+
+    if image.size != (size, size):
+        image = image.resize((size, size), pil.Resampling.BICUBIC)
+    values = np.asarray(image, dtype=np.float32)
+    return np.ascontiguousarray(((values - 127.0) / 128.0).transpose(2, 0, 1)[None])
+
+
+def shares(boxes: Array, size: tuple[int, int]) -> Array:
+    """Pixel boxes as shares of the image's sides, cut at its edges; boxes without area are left out."""
+    boxes = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
+    found = np.clip(boxes / np.array([size[0], size[1], size[0], size[1]], dtype=np.float32), 0.0, 1.0)
+    keep = (found[:, 2] - found[:, 0] > 1e-3) & (found[:, 3] - found[:, 1] > 1e-3)
+    return np.asarray(found[keep], dtype=np.float32)
+
+
+def detector_boxes(threads: int = 1) -> Boxes:
+    """Boxes of the embedded detector, most certain first."""
+    from vericap.vision.detector import Detector
+
+    detector = Detector.shipped(threads=threads)
+
+    def boxes(image: Image) -> Array:
+        (found,) = detector.detect([image])
+        rows = [(score or 0.0, box) for _, score, box in found.instances() if box is not None]
+        rows.sort(key=lambda row: -row[0])
+        return np.array([box for _, box in rows], dtype=np.float32).reshape(-1, 4)
+
+    return boxes
+
+
+@lru_cache(maxsize=2)
+def default(threads: int = 1) -> Extractor:
+    """The extractor behind the shipped models."""
+    return Extractor(threads=threads)
+
+
+def analyse(batch: Batch) -> Regions:
+    """Analysis `regions`: from the feature store of the run, else from the images themselves."""
+    settings = batch.settings
+    if settings.features is not None:
+        return Store(settings.features).regions(batch.image_keys)
+    if batch.image_keys and settings.images is None:
+        raise InputError("the metrics asked for look at images; name their folder with --images")
+    return _from_images(batch, default(settings.workers))
+
+
+def _from_images(batch: Batch, extractor: Extractor) -> Regions:
+    from vericap.vision.images import content_key, decode, find, read
+
+    cache = Cache(f"regions-{extractor.fingerprint}", batch.settings.cache)
+    items: list[tuple[Array, Array] | None] = []
+    problems: dict[int, str] = {}
+    keys = progress(batch.image_keys, what="image regions", show=batch.settings.progress, unit="image")
+    for row, name in enumerate(keys):
+        try:
+            data = read(find(name, batch.settings.images or "."))
+            entry = key(content_key(data))
+            stored = cache.get([entry]).get(entry)
+            if stored is None:
+                features, boxes = extractor.regions(decode(data, name))
+                # Halved before use, so that a cached and a fresh value are the same number.
+                stored = np.concatenate([features, boxes], axis=1).astype(np.float16).tobytes()
+                cache.put([(entry, stored)])
+            items.append(_unpack(stored, extractor))
+        except InputError as error:
+            items.append(None)
+            problems[row] = str(error)
+    return Regions.of(items, extractor.fingerprint, problems)
+
+
+def _unpack(stored: bytes, extractor: Extractor) -> tuple[Array, Array]:
+    values = np.frombuffer(stored, dtype=np.float16).astype(np.float32)
+    width = len(values) // len(extractor.windows) if extractor._boxes is None else extractor.width + 4
+    table = values.reshape(-1, width)
+    return table[:, :-4], table[:, -4:]
