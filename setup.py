@@ -12,7 +12,7 @@ KERNELS = {
 
 setup(
     ext_modules=[
-        Extension(f"vericap.native._{name}", sources, optional=True, extra_compile_args=["-O3"])
+        Extension(f"vericap.native._{name}", sources, optional=True, extra_compile_args=["-O3", "-ffp-contract=off"])
         for name, sources in KERNELS.items()
     ]
 )
