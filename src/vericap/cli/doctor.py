@@ -29,7 +29,7 @@ PACKAGES = {
     "ray": ("ray", "many machines"),
     "fastapi": ("serve", "web page"),
 }
-KERNELS = ("text", "meteor", "transport")
+KERNELS = ("ptb", "text", "meteor", "transport")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
