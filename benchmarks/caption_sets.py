@@ -37,9 +37,7 @@ def expert(*, references: int = 5) -> Rated:
     """Published protocol: own captions dropped, three raters as rows, tau-c."""
     found = flickr8k.read_expert(ROOT / "flickr8k")
     keep = [i for i in range(len(found)) if found.candidates[i] not in found.references[i]]
-    samples = [
-        Sample(str(i), found.candidates[i], found.references[i][:references], found.images[i]) for i in keep
-    ]
+    samples = [Sample(str(i), found.candidates[i], found.references[i][:references], found.images[i]) for i in keep]
     raters = found.ratings.shape[1]
     return Rated(samples, np.repeat(np.arange(len(keep)), raters), found.ratings[keep].ravel(), "c")
 
@@ -74,9 +72,7 @@ class Preferred:
         return {**shares, "mean": float(np.mean(list(shares.values())))}
 
 
-def pascal(
-    *, label: str = "consensus48", references: int = 5, draw: int = 0, objects: bool = False
-) -> Preferred:
+def pascal(*, label: str = "consensus48", references: int = 5, draw: int = 0, objects: bool = False) -> Preferred:
     """The judged pairs with a random draw of references, and gold objects where asked for."""
     found = pascal50s.read(ROOT / "pascal50s")
     random = np.random.default_rng(draw)

@@ -1,6 +1,9 @@
-"""Mean sentence vector of COCO training captions (data/encoder/caption_mean.npy) and the encoder's meta.json.
+"""Mean sentence vector of training captions (data/encoder/caption_mean.npy) and the encoder's meta.json.
 
-python tools/build_caption_mean.py ../shared/data/coco/captions_train2014.json.gz [--captions 20000]
+    python tools/build_caption_mean.py ../shared/data [--captions 10000]
+
+COCO's and Flickr8k's training captions weigh the same: two ways of writing captions, so that neither habit
+("A picture of ...", a full stop at the end) is taken for content.
 """
 
 from __future__ import annotations
@@ -18,22 +21,33 @@ from vericap.models import store
 from vericap.text.encoder import Encoder
 
 
+def coco(folder: Path) -> list[str]:
+    with gzip.open(folder / "coco/captions_train2014.json.gz") as stream:
+        annotations = json.load(stream)["annotations"]
+    left_out = set((folder / "coco/never_train_image_ids.txt").read_text().split())
+    return [a["caption"].strip() for a in annotations if str(a["image_id"]) not in left_out]
+
+
+def flickr8k(folder: Path) -> list[str]:
+    training = set((folder / "flickr8k/Flickr_8k.trainImages.txt").read_text().split())
+    lines = (folder / "flickr8k/Flickr8k.token.txt").read_text("utf-8").splitlines()
+    return [line.split("\t")[1].strip() for line in lines if line.split("#")[0] in training]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("captions_file", type=Path)
-    parser.add_argument("--captions", type=int, default=20_000, help="how many, drawn at random")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--captions", type=int, default=10_000, help="how many of each, drawn at random")
     args = parser.parse_args()
-    with gzip.open(args.captions_file) as stream:
-        annotations = json.load(stream)["annotations"]
-    never = args.captions_file.with_name("never_train_image_ids.txt")
-    left_out = set(never.read_text().split()) if never.is_file() else set()
-    texts = [a["caption"].strip() for a in annotations if str(a["image_id"]) not in left_out]
-    texts = random.Random(0).sample(texts, min(args.captions, len(texts)))
-    mean = Encoder().encode(texts, centred=False).mean(axis=0)
+    encoder = Encoder()
+    means = [
+        encoder.encode(random.Random(0).sample(texts, args.captions), centred=False).mean(axis=0)
+        for texts in (coco(args.data), flickr8k(args.data))
+    ]
     folder = store.ROOT / "encoder"
-    np.save(folder / "caption_mean.npy", mean.astype(np.float32))
+    np.save(folder / "caption_mean.npy", np.mean(means, axis=0).astype(np.float32))
     describe(folder)
 
 

@@ -24,6 +24,9 @@ METRICS: dict[str, str] = {
     "jaspice-plus": "vericap.metrics.jaspice:JaSpicePlus",
     "chair": "vericap.metrics.chair:Chair",
     "chair-s": "vericap.metrics.chair:ChairS",
+    "sentence": "vericap.metrics.sentence:Sentence",
+    "wmd": "vericap.metrics.wmd:Wmd",
+    "vifidel": "vericap.metrics.vifidel:Vifidel",
 }
 
 SETS: dict[str, tuple[str, ...]] = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ class Sentence(Metric):
     range = (-1.0, 1.0)
     needs = ("references",)
     analyses = ("sentences",)
-    options = {
+    options: ClassVar[Mapping[str, Option]] = {
         "pool": Option("mean", "over references: their mean cosine, or the best one", choices=("mean", "best")),
     }
 

@@ -62,7 +62,7 @@ class Encoder:
         self._session: Any = None
 
     def encode(self, texts: Sequence[str], *, centred: bool = True) -> Vectors:
-        """Unit vectors (texts, 384); `centred` removes the mean vector of COCO's training captions first."""
+        """Unit vectors (texts, 384); `centred` removes the mean vector of training captions first."""
         distinct, inverse = _distinct(texts)
         vectors = np.empty((len(distinct), WIDTH), dtype=np.float32)
         keys = [key("sentence", text) for text in distinct]
@@ -152,7 +152,7 @@ def name() -> str:
 
 @lru_cache(maxsize=1)
 def caption_mean() -> Vectors:
-    """Mean of the unit vectors of COCO training captions: what all captions share."""
+    """Mean of the unit vectors of COCO and Flickr8k training captions: what all captions share."""
     mean: Vectors = np.load(store.path("encoder", "caption_mean.npy"), allow_pickle=False).astype(np.float32)
     return mean
 

@@ -1,0 +1,165 @@
+"""Word vectors behind one interface: the shipped table, or a file of the user's.
+
+space = open_vectors(None)                    # words through the sentence encoder, no set-up
+space = open_vectors("glove.6B.300d.txt")     # converted once, then memory-mapped
+rows, known = space.rows(["dog", "unicycle"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import InputError
+from vericap.models import store
+from vericap.run.cache import Cache
+
+Rows = NDArray[np.float32]
+Known = NDArray[np.bool_]
+
+DEFAULT = "encoder"
+
+
+class WordVectors(Protocol):
+    """A vector per word. `name` is part of a score's signature."""
+
+    name: str
+    width: int
+
+    def rows(self, words: Sequence[str]) -> tuple[Rows, Known]:
+        """Vectors (words, width), the table's mean not yet removed, and which words have one."""
+
+    def mean(self) -> Rows:
+        """What all words of the table share."""
+
+
+class EncoderVectors:
+    """Single words through the sentence encoder: frequent caption words from a table, others when asked for."""
+
+    def __init__(self, *, cache: Cache | None = None, threads: int = 1) -> None:
+        from vericap.text import encoder
+
+        self.width = encoder.WIDTH
+        self.name = f"{encoder.name()}-words"
+        self._cache, self._threads = cache, threads
+
+    def rows(self, words: Sequence[str]) -> tuple[Rows, Known]:
+        places, table, scales = _table()
+        found = np.zeros((len(words), self.width), dtype=np.float32)
+        known = np.ones(len(words), dtype=bool)
+        rest = []
+        for row, word in enumerate(words):
+            place = places.get(word)
+            if place is not None:
+                found[row] = table[place] * scales[place]
+            elif word.strip():
+                rest.append(row)
+            else:
+                known[row] = False
+        if rest:
+            from vericap.text.encoder import Encoder
+
+            encoder = Encoder(threads=self._threads, cache=self._cache)
+            found[rest] = encoder.encode([words[row] for row in rest], centred=False)
+        return found, known
+
+    def mean(self) -> Rows:
+        mean: Rows = np.load(store.path("word_vectors", "mean.npy"), allow_pickle=False)
+        return mean
+
+
+class TableVectors:
+    """A converted file: vectors memory-mapped, words found by their hash."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self.folder = folder
+        self._vectors = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+        self._hashes = np.load(folder / "hashes.npy", mmap_mode="r", allow_pickle=False)
+        self._order = np.load(folder / "order.npy", mmap_mode="r", allow_pickle=False)
+        self._ends = np.load(folder / "ends.npy", mmap_mode="r", allow_pickle=False)
+        self._letters = np.load(folder / "letters.npy", mmap_mode="r", allow_pickle=False)
+        self.width = int(self._vectors.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def word(self, row: int) -> str:
+        start = int(self._ends[row - 1]) if row else 0
+        return bytes(self._letters[start : int(self._ends[row])]).decode("utf-8", "replace")
+
+    def find(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Row of each word, -1 where there is none; a word is tried as written, then in lower case."""
+        from vericap.text.vector_files import word_hash
+
+        rows = np.full(len(words), -1, dtype=np.int64)
+        for form in (str, str.lower):
+            asked = [place for place in range(len(words)) if rows[place] < 0]
+            if not asked:
+                break
+            hashes = np.array([word_hash(form(words[place])) for place in asked], dtype=np.uint64)
+            spots = np.searchsorted(self._hashes, hashes)
+            for place, spot, value in zip(asked, spots, hashes):
+                while spot < len(self._hashes) and self._hashes[spot] == value:
+                    if self.word(int(self._order[spot])) == form(words[place]):
+                        rows[place] = self._order[spot]
+                        break
+                    spot += 1
+        return rows
+
+    def rows(self, words: Sequence[str]) -> tuple[Rows, Known]:
+        places = self.find(words)
+        known = places >= 0
+        found = np.zeros((len(words), self.width), dtype=np.float32)
+        found[known] = self._vectors[places[known]]
+        return found, known
+
+    def mean(self) -> Rows:
+        mean: Rows = np.load(self.folder / "mean.npy", allow_pickle=False)
+        return mean
+
+    def vectors(self) -> NDArray[Any]:
+        """All vectors, memory-mapped."""
+        return self._vectors
+
+
+def open_vectors(spec: str | None = None, *, root: Path | None = None, threads: int = 1) -> WordVectors:
+    """The vectors a text names: 'encoder' (default) or a file; a file is converted at its first use."""
+    if spec in (None, "", DEFAULT):
+        from vericap.text import encoder
+
+        return EncoderVectors(cache=Cache(encoder.kind(), root), threads=threads)
+    from vericap.text.vector_files import converted
+
+    path = Path(str(spec)).expanduser()
+    if not path.exists():
+        raise InputError(
+            f"the word vectors '{spec}' are neither '{DEFAULT}' nor a file; give word2vec (.bin, .txt), GloVe, "
+            "fastText (.vec) or a .npy with its vocabulary beside it"
+        )
+    return TableVectors(converted(path, root=root), path.name)
+
+
+def prepare(rows: Rows, known: Known, mean: Rows | None, *, normalise: bool) -> Rows:
+    """Remove the mean, then bring every row to length 1; unknown words stay zero."""
+    made = rows.astype(np.float32, copy=True)
+    if mean is not None:
+        made -= mean
+    if normalise:
+        made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
+    made[~known] = 0.0
+    return made
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[dict[str, int], NDArray[np.int8], Rows]:
+    """The shipped table: int8 rows with a scale each."""
+    words = store.path("word_vectors", "words.txt").read_text("utf-8").split("\n")
+    table = np.load(store.path("word_vectors", "vectors.npy"), mmap_mode="r", allow_pickle=False)
+    scales = np.load(store.path("word_vectors", "scales.npy"), allow_pickle=False)
+    return {word: place for place, word in enumerate(words)}, table, scales
