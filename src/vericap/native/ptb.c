@@ -228,14 +228,14 @@ static int64_t append(Line *line, int64_t filled, PyObject *text, int64_t most) 
     return filled;
 }
 
-static int tokenize_all(PyObject *texts, PyObject *following, const Table *table, PyObject *shape,
+static int tokenize_all(PyObject *texts, const int64_t *following, PyObject *unknown, const Table *table, PyObject *shape,
                         Words *words, Numbers *numbers, int64_t *offsets) {
     Line line = {NULL, 0};
     int failed = 0;
     Py_ssize_t count = PyList_GET_SIZE(texts);
     for (Py_ssize_t i = 0; i < count && !failed; i++) {
         PyObject *text = PyList_GET_ITEM(texts, i);
-        PyObject *next = PyUnicode_Check(following) ? following : PyList_GET_ITEM(following, i);
+        PyObject *next = following[i] >= 0 && following[i] < count ? PyList_GET_ITEM(texts, following[i]) : unknown;
         if (!PyUnicode_Check(text) || !PyUnicode_Check(next)) {
             PyErr_SetString(PyExc_TypeError, "texts must be str");
             failed = 1;
@@ -256,10 +256,11 @@ static int tokenize_all(PyObject *texts, PyObject *following, const Table *table
 
 static PyObject *tokenize(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *texts, *following, *shape, *dropped, *result = NULL;
-    Py_buffer classes, moves, accepts, mains, aheads, actions;
+    PyObject *texts, *unknown, *shape, *dropped, *result = NULL;
+    Py_buffer following, classes, moves, accepts, mains, aheads, actions;
     int width, start;
-    if (!PyArg_ParseTuple(args, "O!OOO!y*y*y*y*y*y*ii", &PyList_Type, &texts, &following, &shape, &PyList_Type,
+    if (!PyArg_ParseTuple(args, "O!y*O!OO!y*y*y*y*y*y*ii", &PyList_Type, &texts, &following, &PyUnicode_Type,
+                          &unknown, &shape, &PyList_Type,
                           &dropped, &classes, &moves, &accepts, &mains, &aheads, &actions, &width, &start)) return NULL;
     Table table = {classes.buf, moves.buf, accepts.buf, mains.buf, aheads.buf, actions.buf, width, start};
     Py_ssize_t count = PyList_GET_SIZE(texts);
@@ -268,14 +269,14 @@ static PyObject *tokenize(PyObject *self, PyObject *args) {
     PyObject *offsets = PyByteArray_FromStringAndSize(NULL, (count + 1) * (Py_ssize_t)sizeof(int64_t));
     int failed = words_make(&words, dropped);
     if (!numbers.ids) { PyErr_NoMemory(); failed = 1; }
-    if (!PyUnicode_Check(following) && (!PyList_Check(following) || PyList_GET_SIZE(following) != count)) {
-        PyErr_SetString(PyExc_ValueError, "`following` must be a str or a list as long as `texts`");
+    if (following.len != count * (Py_ssize_t)sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ValueError, "`following` must be as long as `texts`");
         failed = 1;
     }
     if (!failed && offsets) {
         int64_t *bounds = (int64_t *)PyByteArray_AS_STRING(offsets);
         bounds[0] = 0;
-        if (!tokenize_all(texts, following, &table, shape, &words, &numbers, bounds)) {
+        if (!tokenize_all(texts, following.buf, unknown, &table, shape, &words, &numbers, bounds)) {
             PyObject *list = words_list(&words);
             PyObject *ids = PyByteArray_FromStringAndSize((char *)numbers.ids, numbers.count * (Py_ssize_t)sizeof(int32_t));
             if (list && ids) result = PyTuple_Pack(3, list, offsets, ids);
@@ -286,7 +287,7 @@ static PyObject *tokenize(PyObject *self, PyObject *args) {
     Py_XDECREF(offsets);
     free(numbers.ids);
     words_free(&words);
-    PyBuffer_Release(&classes); PyBuffer_Release(&moves); PyBuffer_Release(&accepts);
+    PyBuffer_Release(&following); PyBuffer_Release(&classes); PyBuffer_Release(&moves); PyBuffer_Release(&accepts);
     PyBuffer_Release(&mains); PyBuffer_Release(&aheads); PyBuffer_Release(&actions);
     return result;
 }

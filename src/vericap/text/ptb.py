@@ -69,21 +69,25 @@ def _table() -> dict[str, NDArray[Any]]:
         return {name: np.ascontiguousarray(data[name]) for name in data.files}
 
 
-def tokens(texts: Sequence[str], *, following: Sequence[str] | None = None) -> Tokens:
+def tokens(texts: Sequence[str], *, following: NDArray[np.int64] | None = None) -> Tokens:
     """Tokens of captions.
 
-    `following` gives the caption on the next line of the tool's input; it matters to captions that end in a
-    single letter and a full stop ("the letter K."): before a word that often starts a sentence the stop is apart.
+    `following` gives, for each text, the number of the text on the next line of the tool's input (-1: unknown). It
+    matters to captions that end in a single letter and a full stop ("the letter K."): before a word that often
+    starts a sentence ("A", "The") the stop is a token of its own, before others it stays with the letter.
     """
     table = _table()
     kernel = load("ptb")
-    after: Any = NEXT_LINE if following is None else list(following)
+    if following is None:
+        following = np.full(len(texts), -1, dtype=np.int64)
     if kernel is None:
         from vericap.text.ptb_python import run
 
-        return Tokens.of(run(texts, after, table))
+        return Tokens.of(run(texts, following.tolist(), table))
     names = ("classes", "moves", "accepts", "mains", "aheads", "actions")
     arrays = [table[name] for name in names]
     width, start = table["moves"].shape[1], int(table["start"][0])
-    vocabulary, offsets, ids = kernel.tokenize(list(texts), after, shape, DROPPED, *arrays, width, start)
+    vocabulary, offsets, ids = kernel.tokenize(
+        list(texts), np.ascontiguousarray(following, dtype=np.int64), NEXT_LINE, shape, DROPPED, *arrays, width, start
+    )
     return Tokens(vocabulary, np.frombuffer(offsets, dtype=np.int64), np.frombuffer(ids, dtype=np.int32))

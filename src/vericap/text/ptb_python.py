@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from vericap.text.ptb import DROP, shape
+from vericap.text.ptb import DROP, NEXT_LINE, shape
 
 
-def run(texts: Sequence[str], following: str | Sequence[str], table: dict[str, Any]) -> Iterator[list[str]]:
+def run(texts: Sequence[str], following: Sequence[int], table: dict[str, Any]) -> Iterator[list[str]]:
     """Tokens of each text."""
     machine = _Machine(table)
-    for number, text in enumerate(texts):
-        yield machine.tokens(text, following if isinstance(following, str) else following[number])
+    for text, after in zip(texts, following):
+        yield machine.tokens(text, NEXT_LINE if after < 0 else texts[after])
 
 
 class _Machine:

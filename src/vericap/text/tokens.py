@@ -102,18 +102,16 @@ def analyse(batch: Any) -> Tokens:
     if batch.settings.tokenizer == "ptb":
         from vericap.text import ptb
 
-        return ptb.tokens(batch.texts, following=_next_lines(batch, ptb.NEXT_LINE))
+        return ptb.tokens(batch.texts, following=_next_lines(batch))
     return tokenize(batch.texts, batch.settings.tokenizer)
 
 
-def _next_lines(batch: Any, default: str) -> list[str]:
-    """The caption the COCO tool reads after each text: the next candidate, or the next reference in the file.
+def _next_lines(batch: Any) -> NDArray[np.int64]:
+    """Which text the COCO tool reads after each text: the next candidate, or the next reference in the file.
 
     It decides one thing only, see `vericap.text.ptb.tokens`; a text that occurs twice keeps its first neighbour.
     """
-    following: list[str | None] = [None] * len(batch.texts)
-    for lines in (batch.candidates.tolist(), batch.reference_index.tolist()):
-        for line, after in zip(lines, lines[1:]):
-            if following[line] is None:
-                following[line] = batch.texts[after]
-    return [default if text is None else text for text in following]
+    following = np.full(len(batch.texts), -1, dtype=np.int64)
+    for lines in (batch.reference_index, batch.candidates):
+        following[lines[:-1][::-1]] = lines[1:][::-1]  # of several assignments to one place the last holds
+    return following
