@@ -23,7 +23,7 @@ class Protocol:
     label: str = ""  # pairs: which preference
     level: str = "caption"  # caption, image (mean over images), system (over system means)
     drop_own: bool = False  # leave out captions that are among the image's references
-    remove: str = ""  # out of the references: "candidate" the caption itself, "judged" all of the image judged
+    remove: str = ""  # from the references: "candidate", or "judged" (any judged for the image)
     references: int | None = None  # None: all; n: drawn at random
     fixed: bool = False  # the references the data set chose
     runs: int = 1

@@ -41,10 +41,10 @@ class Task:
     def __post_init__(self) -> None:
         self.cluster = cluster_index([self.data.images[row] for row in self.rows])[self.entry]
         self.clusters = int(self.cluster.max()) + 1 if len(self.cluster) else 0
-        self._judged: dict[str, set[int]] = {}
-        if self.protocol.remove == "judged" and isinstance(self.data, Ratings) and self.data.own is not None:
+        self._judged: dict[str, set[str]] = {}
+        if self.protocol.remove == "judged" and isinstance(self.data, Ratings):
             for row in self.rows:
-                self._judged.setdefault(self.data.images[row], set()).add(self.data.own[row])
+                self._judged.setdefault(self.data.images[row], set()).add(self.data.candidates[row])
 
     # -- what is scored ----------------------------------------------------------------------------
 
@@ -99,7 +99,9 @@ class Task:
         if self.protocol.remove == "candidate":
             places = [place for place in places if texts[place] not in own]
         elif self.protocol.remove == "judged":
-            places = [place for place in places if place not in self._judged[image]]
+            # One occurrence per judged caption: an image's second, equal caption stays a reference.
+            taken = {texts.index(text) for text in self._judged[image] if text in texts}
+            places = [place for place in places if place not in taken]
         return tuple(texts[place] for place in places[: self.protocol.references])
 
     # -- what is judged ----------------------------------------------------------------------------
