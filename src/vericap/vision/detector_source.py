@@ -54,9 +54,13 @@ def detector_spec(spec: str) -> tuple[str, float | None] | None:
     return model, threshold
 
 
-@lru_cache(maxsize=2)
 def open_detector(model: str, *, threads: int = 1) -> Detects:
-    """`detector`, `path.onnx`, or `hub/NAME` (a hub name or a local folder)."""
+    """`detector`, `path.onnx`, or `hub/NAME` (a hub name or a local folder), opened once."""
+    return _opened(model, threads)
+
+
+@lru_cache(maxsize=2)
+def _opened(model: str, threads: int) -> Detects:
     if model == SHIPPED:
         return Detector.shipped(threads=threads)
     if model.startswith(_HUB):

@@ -1,0 +1,241 @@
+"""Objects from every source, unions, and what is said of images nobody annotated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from vericap.errors import InputError, Problem, VericapError
+from vericap.models import store
+from vericap.run.batch import Batch, Settings
+from vericap.samples import Sample
+from vericap.vision.annotations import open_source, spellings
+from vericap.vision.objects import Objects, from_spec, of_samples, tidy
+
+PHOTOS = store.ROOT / "demo" / "photos"
+
+COCO = {
+    "images": [
+        {"id": 42, "file_name": "COCO_val2014_000000000042.jpg", "width": 100, "height": 50},
+        {"id": 7, "file_name": "000000000007.jpg", "width": 10, "height": 10},
+    ],
+    "categories": [{"id": 1, "name": "person"}, {"id": 67, "name": "dining table"}],
+    "annotations": [
+        {"image_id": 42, "category_id": 1, "bbox": [10, 5, 20, 30]},
+        {"image_id": 42, "category_id": 1, "bbox": [0, 0, 5, 5]},
+        {"image_id": 42, "category_id": 67, "bbox": [0, 20, 100, 30]},
+    ],
+}
+VOC = """<?xml version="1.0"?>
+<annotation><filename>2008_000001.jpg</filename><size><width>500</width><height>375</height><depth>3</depth></size>
+<object><name>tvmonitor</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>30</xmax><ymax>40</ymax></bndbox></object>
+<object><name>pottedplant</name></object><object><name>pottedplant</name></object></annotation>"""
+
+
+def write(path: Path, data: Any) -> str:
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return str(path)
+
+
+def one(spec: str, key: str) -> Objects | Problem:
+    return from_spec(spec).objects([key], Settings())[0]
+
+
+def counts(spec: str, key: str) -> dict[str, int]:
+    found = one(spec, key)
+    assert isinstance(found, Objects), found
+    return found.as_counts()
+
+
+@pytest.mark.parametrize(
+    "key", ["42", "COCO_val2014_000000000042.jpg", "val2014/COCO_val2014_000000000042", "000000000042"]
+)
+def test_coco_instances(tmp_path: Path, key: str) -> None:
+    spec = write(tmp_path / "instances.json", COCO)
+    found = one(spec, key)
+    assert isinstance(found, Objects)
+    assert found.as_counts() == {"person": 2, "dining table": 1}
+    assert found.boxes[0] == ((10, 5, 30, 35), (0, 0, 5, 5))
+    assert found.size == (100, 50)
+    assert counts(spec, "7") == {}  # annotated, and nothing there
+
+
+def test_gzip_is_read_too(tmp_path: Path) -> None:
+    file = tmp_path / "instances.json.gz"
+    file.write_bytes(gzip.compress(json.dumps(COCO).encode()))
+    assert counts(str(file), "42") == {"person": 2, "dining table": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"annotations": [{"image_id": 1}], "categories": []}, "not COCO instances"),
+        ({"annotations": [{"image_id": 1, "category_id": 9}], "categories": [{"id": 1, "name": "a"}]}, "not COCO"),
+        ("{broken", "not JSON"),
+        ("3", "expected COCO instances"),
+        ([{"labels": ["a"]}], "names no image"),
+    ],
+)
+def test_broken_files_are_named(tmp_path: Path, data: Any, reason: str) -> None:
+    spec = write(tmp_path / "bad.json", data)
+    with pytest.raises(InputError, match=reason) as caught:
+        from_spec(spec)
+    assert "bad.json" in str(caught.value)
+
+
+def test_voc_folder(tmp_path: Path) -> None:
+    write(tmp_path / "2008_000001.xml", VOC)
+    write(tmp_path / "2008_000002.xml", "<annotation><object></object></annotation>")
+    found = one(str(tmp_path), "2008_000001.jpg")
+    assert isinstance(found, Objects)
+    assert found.as_counts() == {"tv monitor": 1, "potted plant": 2}
+    assert found.size == (500, 375)
+    assert found.boxes[0] == ((1.0, 2.0, 30.0, 40.0),)
+    assert "has no <name>" in str(one(str(tmp_path), "2008_000002"))
+    assert "no objects are given" in str(one(str(tmp_path), "2008_000003"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<!DOCTYPE a [<!ENTITY x "boom">]><annotation><object><name>&x;</name></object></annotation>',
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><annotation><filename>&x;</filename></annotation>',
+    ],
+)
+def test_xml_entities_are_never_expanded(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "a.xml", text)
+    assert "entities" in str(one(str(tmp_path), "a"))
+    (tmp_path / "a.xml").write_bytes(text.encode("utf-16"))  # the declaration in disguise
+    assert isinstance(one(str(tmp_path), "a"), Problem)
+
+
+@pytest.mark.parametrize(
+    "text", ["<annotation>", "<other/>", "", "<annotation><object><name>a</name><bndbox/></object></annotation>"]
+)
+def test_bad_xml_is_a_problem_of_its_image(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "a.xml", text)
+    write(tmp_path / "b.xml", VOC.replace("2008_000001", "b"))
+    assert isinstance(one(str(tmp_path), "a"), Problem)
+    assert isinstance(one(str(tmp_path), "b"), Objects)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no PASCAL VOC"):
+        from_spec(str(tmp_path))
+
+
+def test_plain_json_lists_and_counts(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path / "gold.json",
+        {"a.jpg": ["dog", "dog", "Dining_Table"], "b": {"cat": 3, "dog": 0}, "c": [], "d": "dog", "e": {"cat": -1}},
+    )
+    assert counts(spec, "a.jpg") == {"dog": 2, "dining table": 1}
+    assert counts(spec, "a") == {"dog": 2, "dining table": 1}
+    assert counts(spec, "b.png") == {"cat": 3}
+    assert counts(spec, "c") == {}
+    assert "expected a list" in str(one(spec, "d"))
+    assert "whole number" in str(one(spec, "e"))
+
+
+def test_detection_lines(tmp_path: Path) -> None:
+    record = Objects.of([("cat", 0.9, (0, 0, 5, 5)), ("dog", 0.4, (1, 1, 2, 2)), ("cat", 0.3, (3, 3, 4, 4))], (9, 9))
+    lines = [{"image": "a.jpg", **record.as_json()}, {"image": "b.jpg", "error": "the file is empty"}]
+    spec = write(tmp_path / "objects.jsonl", "\n".join(map(json.dumps, lines)))
+    assert one(spec, "a.jpg") == record
+    assert "the file is empty" in str(one(spec, "b.jpg"))
+    with pytest.raises(InputError, match="line 1"):
+        from_spec(write(tmp_path / "bad.jsonl", "{"))
+
+
+def test_unions_keep_each_label_once(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.json", {"x": ["dog", "sofa", "person"], "y": ["cat"]})
+    second = write(tmp_path / "b.json", {"x": {"couch": 2, "person": 3, "cup": 1}})
+    union = f"{first}+{second}"
+    assert counts(union, "x") == {"dog": 1, "sofa": 2, "person": 3, "cup": 1}
+    assert isinstance(one(union, "y"), Problem)  # the second source cannot tell
+    assert from_spec(union).name.count("+") == 1
+
+
+def test_a_plus_in_a_file_name_is_no_union(tmp_path: Path) -> None:
+    assert counts(write(tmp_path / "a+b.json", {"x": ["dog"]}), "x") == {"dog": 1}
+
+
+def test_unknown_sources_are_explained() -> None:
+    with pytest.raises(InputError, match="not known"):
+        from_spec("oracle")
+    with pytest.raises(InputError, match=r"cannot be read"):
+        from_spec("missing.json")
+    with pytest.raises(VericapError, match="empty"):
+        from_spec("")
+
+
+rows = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1), st.just((0.0, 0.0, 1.0, 1.0))))
+
+
+@given(rows)
+def test_objects_survive_writing(found: list[Any]) -> None:
+    objects = Objects.of(found, (4, 4))
+    assert sum(objects.counts) == len(found)
+    again = Objects.from_json(json.loads(json.dumps(objects.as_json())))
+    assert again.as_counts() == objects.as_counts()
+
+
+@given(rows, rows)
+def test_union_is_the_union_of_labels(one_side: list[Any], other: list[Any]) -> None:
+    a, b = Objects.of(one_side), Objects.of(other)
+    joined = a.union(b)
+    assert set(joined.labels) == set(a.labels) | set(b.labels)
+    assert all(n == max(a.as_counts().get(k, 0), b.as_counts().get(k, 0)) for k, n in joined.as_counts().items())
+    assert a.union(Objects()).as_counts() == a.as_counts()
+
+
+def test_spellings_and_labels() -> None:
+    assert spellings("val2014/COCO_val2014_000000000042.jpg")[-1] == "42"
+    assert tidy(" Dining_Table ") == "dining table"
+    assert open_source.__doc__
+
+
+def test_the_analysis_names_what_is_wrong_and_does_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "cat.jpg").write_bytes((PHOTOS / "chelsea.jpg").read_bytes())
+    (tmp_path / "empty.jpg").write_bytes(b"")
+    (tmp_path / "cut.jpg").write_bytes((PHOTOS / "chelsea.jpg").read_bytes()[:9000])
+    Image.new("CMYK", (30, 20)).save(tmp_path / "print.jpg")
+    keys = ["cat", "empty.jpg", "cut", "print", "../etc/passwd", "none"]
+    batch = Batch.of([Sample(str(i), "a cat", (), key) for i, key in enumerate(keys)], Settings(images=tmp_path))
+    found = batch.analysis("objects")
+    assert found[0].labels == ("cat",)
+    reasons = [item.reason if isinstance(item, Problem) else "" for item in found]
+    assert "0 bytes" in reasons[1]
+    assert "truncated" in reasons[2]
+    assert reasons[3] == ""
+    assert "outside the image folder" in reasons[4]
+    assert "no image 'none'" in reasons[5]
+
+
+def test_a_detector_without_images_says_what_to_give() -> None:
+    batch = Batch.of([Sample("1", "a cat", (), "cat")])
+    with pytest.raises(VericapError, match="--images"):
+        batch.analysis("objects")
+
+
+def test_records_may_carry_their_objects(tmp_path: Path) -> None:
+    samples = [
+        Sample("1", "x", objects={"cat": 2}),
+        Sample("2", "x", image="a"),
+        Sample("3", "x"),
+        Sample("4", "x", objects=["dog"]),  # type: ignore[arg-type]
+        Sample("5", "x", objects=5),  # type: ignore[arg-type]
+    ]
+    spec = write(tmp_path / "gold.json", {"a": ["cup"]})
+    found = of_samples(Batch.of(samples, Settings(objects=spec)))
+    assert [item.as_counts() if isinstance(item, Objects) else None for item in found] == [
+        {"cat": 2}, {"cup": 1}, None, {"dog": 1}, None,
+    ]  # fmt: skip
+    assert "names no image" in str(found[2])
