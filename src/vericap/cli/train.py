@@ -1,0 +1,39 @@
+"""Train the models that ship.
+
+vericap train backbone --coco captions_train2014.json.gz --photos train2014/ --flickr8k flickr8k/ --output DIR
+vericap train scan --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
+
+`vericap train MODEL --help` tells the options of one model. Training needs the group `train`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from vericap.errors import UnknownName, require
+
+# model -> module with add_arguments(parser) and run(args)
+MODELS = {
+    "backbone": "vericap.train.backbone_command",
+    "scan": "vericap.train.scan_command",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help=f"one of: {', '.join(MODELS)}")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...", help="options of that model")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.model not in MODELS:
+        raise UnknownName(f"no model '{args.model}' is trained here; there are: {', '.join(MODELS)}")
+    require("torch", "train", "training")
+    module = import_module(MODELS[args.model])
+    parser = argparse.ArgumentParser(
+        prog=f"vericap train {args.model}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return int(module.run(parser.parse_args(args.rest)))

@@ -1,0 +1,85 @@
+"""Fine-tune the image backbone and the image-sentence encoder on photos with captions.
+
+Photos are found in --photos by COCO id or file name. Lower features and caption vectors are kept in --output and
+made once; an interrupted training goes on with the same command. Training on COCO alone: leave --flickr8k out and
+name its folder with --validation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vericap.errors import InputError
+from vericap.train import backbone, data, lite
+from vericap.train.trainer import Plan
+from vericap.vision.images import find, load_image
+
+
+def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
+    group = parser.add_argument_group("plan")
+    group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps})")
+    group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
+    group.add_argument("--patience", type=int, default=0, help="validations without progress before stopping")
+    group.add_argument("--seed", type=int, default=0)
+    group.add_argument("--threads", type=int, default=2)
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    return Plan(
+        steps=args.steps,
+        validate=args.validate,
+        patience=args.patience,
+        seed=args.seed,
+        threads=args.threads,
+        warmup=min(100, max(args.steps // 10, 1)),
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--coco", nargs="+", required=True, metavar="FILE", help="COCO caption files")
+    parser.add_argument("--photos", required=True, metavar="DIR", help="folder of the COCO photos")
+    parser.add_argument("--never", metavar="FILE", help="image ids that are never trained on, one per line")
+    parser.add_argument("--images", type=int, help="use a random part of the COCO photos")
+    parser.add_argument("--flickr8k", metavar="DIR", help="train on its 6,000 training photos too")
+    parser.add_argument("--validation", metavar="DIR", help="Flickr8k folder whose dev photos validate")
+    parser.add_argument("--output", "-o", required=True, metavar="DIR")
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--name", default="vericap-vse")
+    add_plan(parser, steps=1500)
+
+
+def run(args: argparse.Namespace) -> int:
+    flickr = args.flickr8k or args.validation
+    if flickr is None:
+        raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
+    options = backbone.Options(batch=args.batch, extra=args.batch * 5 // 16)
+    network = lite.load()
+    output = Path(args.output)
+    output.mkdir(parents=True, exist_ok=True)
+
+    def source(name: str, chosen: data.Captioned, folder: str) -> backbone.Source:
+        maps = backbone.lower_maps(chosen, photos_in(folder), output / f"{name}.npy", network, options)
+        return backbone.Source(maps, backbone.caption_vectors(chosen, output / f"{name}-captions.npy"))
+
+    coco = data.coco(args.coco, never=args.never)
+    main = source("coco", coco.sample(args.images or len(coco)), args.photos)
+    images = str(Path(flickr) / "Images")
+    extra = source("flickr8k", data.flickr8k(flickr, "train"), images) if args.flickr8k else None
+    validation = source("dev", data.flickr8k(flickr, "dev"), images)
+    trained = backbone.train(
+        main, extra, validation, output, plan=plan_of(args), options=options, network=network, name=args.name
+    )
+    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {output}")
+    return 0
+
+
+def photos_in(folder: str) -> Callable[[str], Any]:
+    """Image key -> image of a folder."""
+
+    def load(key: str) -> Any:
+        return load_image(find(key, folder))
+
+    return load

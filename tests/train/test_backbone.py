@@ -1,0 +1,105 @@
+"""The backbone's torch part against the ONNX it becomes, and a tiny training from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+
+from vericap.models import store, vse  # noqa: E402
+from vericap.train import backbone, lite  # noqa: E402
+from vericap.train.data import Captioned, Draw, coco, flickr8k  # noqa: E402
+from vericap.train.trainer import Plan  # noqa: E402
+from vericap.vision.regions import Extractor  # noqa: E402
+
+
+def layer(rng: np.random.Generator, out: int, given: int, kernel: int) -> lite.Layer:
+    weight = rng.normal(size=(out, given, kernel, kernel)) / np.sqrt(given * kernel * kernel)
+    return weight.astype(np.float32), (0.1 * rng.normal(size=out)).astype(np.float32)
+
+
+def tiny_network() -> lite.Network:
+    """The real block layout with few channels; only the cut and the head have their true widths."""
+    rng = np.random.default_rng(0)
+    strides = [first if i == 0 else 1 for count, first in lite.STAGES for i in range(count)]
+    widths = [8] * 14 + [120] + [16] * 6
+    blocks, given = [], 8
+    for stride, width in zip(strides, widths):
+        middle = 2 * given
+        expand, depthwise = layer(rng, middle, given, 1), layer(rng, middle, 1, 5 if stride == 2 else 3)
+        blocks.append(lite.Block(stride, expand, depthwise, layer(rng, width, middle, 1)))
+        given = width
+    return lite.Network(layer(rng, 8, 3, 3), blocks, layer(rng, 1280, 16, 1), source="tiny")
+
+
+def test_upper_part_equals_its_export(tmp_path: Path) -> None:
+    network = tiny_network()
+    upper = lite.Upper(network)
+    with torch.no_grad():
+        for parameter in upper.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    lite.export(upper.write(network), tmp_path / "upper.onnx", first=lite.CUT)
+    x = np.random.default_rng(1).normal(size=(2, 120, 16, 16)).astype(np.float32)
+    (expected,) = store.session(tmp_path / "upper.onnx").run(None, {"x": x})
+    found = upper(torch.from_numpy(x.transpose(0, 2, 3, 1).copy())).detach().numpy()
+    np.testing.assert_allclose(found.transpose(0, 3, 1, 2), expected, atol=1e-4)
+
+
+def test_integer_weights_stay_close(tmp_path: Path) -> None:
+    network = tiny_network()
+    lite.export(network, tmp_path / "a.onnx")
+    lite.export(network, tmp_path / "b.onnx", int8=True)
+    x = np.random.default_rng(1).normal(size=(1, 3, 64, 64)).astype(np.float32)
+    full, small = (store.session(tmp_path / f"{n}.onnx").run(None, {"x": x})[0] for n in "ab")
+    assert np.corrcoef(full.ravel(), small.ravel())[0, 1] > 0.999
+    assert (tmp_path / "b.onnx").stat().st_size < 0.6 * (tmp_path / "a.onnx").stat().st_size
+
+
+def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
+    network = tiny_network()
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=(24, 5, 384))
+    texts /= np.linalg.norm(texts, axis=-1, keepdims=True)
+    data = Captioned([str(i) for i in range(24)], [["x"] * 5] * 24)
+    colours = rng.integers(0, 255, size=(24, 3))
+
+    def photos(key: str) -> Image.Image:
+        return Image.new("RGB", (40, 30), tuple(int(c) for c in colours[int(key)]))
+
+    options = backbone.Options(batch=12, extra=4, pool=20, near=10, size=64, hidden=8)
+    maps = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, options)
+    again = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, options)
+    np.testing.assert_array_equal(maps, again)
+    source = backbone.Source(maps, texts.astype(np.float16))
+    plan = Plan(steps=4, warmup=1, validate=2, threads=1)
+    out = tmp_path / "out"
+    backbone.train(source, source, source, out, plan=plan, options=options, network=network, name="t", quiet=True)
+    encoder = vse.load(str(out / "vse"))
+    extractor = Extractor(out / "backbone" / "backbone.onnx", size=64)
+    features, _ = extractor.regions(photos("3"))
+    assert encoder.embed(features).shape == (14, 384)
+    meta = json.loads((out / "backbone" / "meta.json").read_text())
+    assert meta["files"]["backbone.onnx"] == store.sha256(out / "backbone" / "backbone.onnx")
+
+
+def test_data_readers_leave_out_what_must_not_be_trained_on(tmp_path: Path) -> None:
+    rows = [{"image_id": i, "caption": f"c{k}"} for i in (1, 2, 3) for k in range(5 if i != 3 else 4)]
+    (tmp_path / "c.json").write_text(json.dumps({"annotations": rows}))
+    (tmp_path / "never.txt").write_text("2\n")
+    assert coco([tmp_path / "c.json"], never=tmp_path / "never.txt").keys == ["1"]
+    (tmp_path / "Flickr8k.token.txt").write_text("\n".join(f"a.jpg#{k}\tcaption {k} ." for k in range(5)))
+    (tmp_path / "Flickr_8k.devImages.txt").write_text("a.jpg\n")
+    assert flickr8k(tmp_path, "dev").captions == [[f"caption {k} ." for k in range(5)]]
+
+
+def test_batches_pass_over_everything() -> None:
+    draw = Draw(10, 3, seed=0)
+    seen = np.concatenate([draw.batch(step) for step in range(3)])
+    assert len(set(seen.tolist())) == 9
+    np.testing.assert_array_equal(draw.batch(5), Draw(10, 3, seed=0).batch(5))

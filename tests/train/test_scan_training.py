@@ -1,0 +1,163 @@
+"""Training SCAN: it learns, resumes to the same weights, and scores the same without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from vericap.errors import VericapError  # noqa: E402
+from vericap.models import scan as scoring  # noqa: E402
+from vericap.train import losses, scan  # noqa: E402
+from vericap.train.trainer import Plan  # noqa: E402
+from vericap.train.validate import agreement, near_pairs, recall  # noqa: E402
+
+IMAGES, WIDTH = 40, 16
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def made_source(seed: int = 0) -> scan.Source:
+    """Images whose captions' states are noisy linear images of their regions."""
+    rng = np.random.default_rng(seed)
+    meaning = rng.normal(size=(IMAGES, 24))
+    mixing = np.random.default_rng(9).normal(size=(2, 24, 384))
+    features = np.einsum("nd,dw->nw", meaning, mixing[0])[:, None, :20] + 0.1 * rng.normal(size=(IMAGES, 3, 20))
+    sentences = meaning[:, None] @ mixing[1] + 2.0 * rng.normal(size=(IMAGES, 5, 384))
+    lengths = rng.integers(3, 7, size=IMAGES * 5)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    states = np.repeat(sentences.reshape(-1, 384), lengths, axis=0) + rng.normal(size=(int(lengths.sum()), 384))
+    text = scan.TextStates(states.astype(np.float16), offsets)
+    return scan.Source(features.astype(np.float16), unit(sentences).astype(np.float16), text)
+
+
+def options(**changes: object) -> scan.Options:
+    return scan.Options(**{"width": WIDTH, "hidden": 8, "batch": 20, "rate": 5e-3, **changes})  # type: ignore[arg-type]
+
+
+def run(folder: Path, *, steps: int = 60, **changes: object) -> dict:
+    source = made_source()
+    plan = Plan(steps=steps, warmup=5, validate=20, threads=1, average=0.9)
+    return scan.train(
+        [source], [20], source, folder, plan=plan, options=options(**changes), fingerprint="f", quiet=True
+    )
+
+
+@pytest.mark.parametrize("loss", ["distil", "infonce", "hardest"])
+def test_it_learns_to_retrieve(loss: str, tmp_path: Path) -> None:
+    run(tmp_path, steps=120, loss=loss)
+    rows = (tmp_path / "log.csv").read_text().splitlines()
+    names, last = rows[0].split(","), rows[-1].split(",")
+    assert float(last[names.index("i2t_r1")]) > 80
+    assert (tmp_path / "loss.png").is_file()
+
+
+def test_exported_model_scores_as_torch_does(tmp_path: Path) -> None:
+    run(tmp_path, steps=20)
+    scorer = scoring.load(str(tmp_path / "scan"))
+    source = made_source()
+    words = scoring.Words(
+        scoring.unit(source.text.states.astype(np.float32) @ scorer.weights["text"].T + scorer.weights["text_bias"]),
+        source.text.offsets,
+    )
+    mask = np.ones(source.features.shape[:2], np.float32)
+    found = scorer.matrix(scorer.regions(source.features.astype(np.float32)), mask, words)
+    model = scan.Model(options(), 20)
+    with torch.no_grad():
+        for key, layer in (("image", model.image), ("hidden", model.hidden), ("text", model.text)):
+            layer.weight.copy_(torch.from_numpy(scorer.weights[key]))
+            layer.bias.copy_(torch.from_numpy(scorer.weights[f"{key}_bias"]))
+        model.output.weight.copy_(torch.from_numpy(scorer.weights["output"]))
+        expected = scan.Task(model, [source], [20], source, 0).matrix(source)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
+    texts = ["a dog runs", "two men talk to a dog", "a cat"]
+    words = scan.vocabulary(texts * 5, 4)
+    assert words[:3] == ["<unknown>", "<start>", "<end>"]
+    model = scan.Model(options(words="gru"), 20, words)
+    coded = scan.TextNumbers(texts, words)
+    with torch.no_grad():
+        expected = model.words(*coded.padded(range(3))).numpy()
+    meta = {"name": "x", "fingerprint": "f", "words": "gru", "vocabulary": words}
+    found = scoring.Scan(scan.weights_of(model), meta).words([*texts, "zebra"])
+    for row in range(3):
+        np.testing.assert_allclose(found[row], expected[row][: len(found[row])], atol=1e-5)
+    assert len(found[3]) == 0  # unknown words only
+
+
+def test_interrupted_training_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path / "whole", steps=40)
+    stopping = scan.Trainer.run
+
+    def stop_early(self, losses, validate, *, until=None):  # type: ignore[no-untyped-def]
+        stopping(self, losses, validate, until=20)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scan.Trainer, "run", stop_early)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "halves", steps=40)
+    monkeypatch.undo()
+    run(tmp_path / "halves", steps=40)
+    one, two = ((tmp_path / name / "scan" / "scan.safetensors").read_bytes() for name in ("whole", "halves"))
+    assert one == two
+
+
+def test_other_options_do_not_continue_a_training(tmp_path: Path) -> None:
+    run(tmp_path, steps=20)
+    with pytest.raises(VericapError, match="other options"):
+        run(tmp_path, steps=40)
+
+
+def test_hardest_negative_equals_the_loop() -> None:
+    scores = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
+    total = 0.0
+    for i in range(5):
+        total += max(max(0.0, 0.2 + float(scores[i, j] - scores[i, i])) for j in range(5) if j != i)
+        total += max(max(0.0, 0.2 + float(scores[j, i] - scores[i, i])) for j in range(5) if j != i)
+    assert float(losses.hardest_negative(scores)) == pytest.approx(total / 5, rel=1e-5)
+
+
+def test_teacher_leaves_the_candidate_out() -> None:
+    captions = torch.nn.functional.normalize(torch.randn(3, 5, 8), dim=-1)
+    extra = torch.nn.functional.normalize(torch.randn(4, 8), dim=-1)
+    candidates, target = losses.teacher(captions, extra)
+    assert candidates.shape == (19, 8)
+    for image in range(3):
+        for column in range(19):
+            if column // 5 == image:
+                others = [captions[image, k] for k in range(5) if k != column % 5]
+            else:
+                others = list(captions[image])
+            expected = np.mean([float(candidates[column] @ other) for other in others])
+            assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
+    chosen = torch.tensor([[0, 3], [1, 2], [4, 0]])
+    small = scan._target(captions, chosen)
+    columns = (torch.arange(3)[:, None] * 5 + chosen).reshape(-1)
+    torch.testing.assert_close(small, target[:, columns])
+
+
+def test_validation_figures() -> None:
+    scores = np.full((4, 20), -1.0, np.float32)
+    scores[np.arange(20) // 5, np.arange(20)] = 1.0
+    assert recall(scores) == {f"{way}_r{k}": 100.0 for way in ("i2t", "t2i") for k in (1, 5, 10)}
+    captions = unit(np.random.default_rng(0).normal(size=(30, 5, 6))).astype(np.float32)
+    rows, columns, target = near_pairs(captions)
+    perfect = np.zeros((30, 150), np.float32)
+    perfect[rows, columns] = target
+    assert agreement(perfect, (rows, columns, target)) == pytest.approx(100.0)
+
+
+def test_whitening_inverts_the_shrunk_covariance() -> None:
+    rng = np.random.default_rng(0)
+    contexts = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6))
+    whitening = scan.shrunk_whitening(contexts, 0.3)
+    covariance = np.cov(contexts.T)
+    covariance = 0.7 * covariance * 6 / np.trace(covariance) + 0.3 * np.eye(6)
+    np.testing.assert_allclose(whitening.T @ whitening, np.linalg.inv(covariance), rtol=1e-3, atol=1e-4)
