@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Meteor(Metric):
     range = (0.0, 1.0)
     needs = ("references",)
     analyses = ("tokens",)
-    options = {
+    options: ClassVar = {
         "matchers": Option("auto", "names joined by +, of exact, stem, synonym, paraphrase; auto: all for English")
     }
 

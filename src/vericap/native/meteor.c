@@ -27,6 +27,11 @@ static int pool_reserve(Pool *pool, size_t more)
     return 0;
 }
 
+static const char *pool_bytes(const Pool *pool) /* never NULL, which Python would turn into None */
+{
+    return pool->data ? pool->data : "";
+}
+
 /* ---- phrases of a text, lists of a phrase ------------------------------------------------------------- */
 
 typedef struct {
@@ -92,7 +97,7 @@ static PyObject *find_phrases(PyObject *self, PyObject *args)
     if (failed)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("Oy#y#", counts, spans.data, (Py_ssize_t)(spans.size * 4), nodes.data,
+        result = Py_BuildValue("Oy#y#", counts, pool_bytes(&spans), (Py_ssize_t)(spans.size * 4), pool_bytes(&nodes),
                                (Py_ssize_t)(nodes.size * 4));
     Py_XDECREF(counts);
     free(spans.data);
@@ -159,7 +164,7 @@ static PyObject *read_lists(PyObject *self, PyObject *args)
     if (failed)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("Oy#", offsets, targets.data, (Py_ssize_t)(targets.size * 4));
+        result = Py_BuildValue("Oy#", offsets, pool_bytes(&targets), (Py_ssize_t)(targets.size * 4));
     Py_XDECREF(offsets);
     free(targets.data);
     PyBuffer_Release(&wanted);

@@ -215,7 +215,8 @@ def search(matches: list[list[Match]], other_length: int) -> Path:
 def scores(rows: Floats) -> Floats:
     """METEOR of rows of statistics (or of their sums), along the last axis."""
     rows = np.asarray(rows, dtype=np.float64)
-    test, reference, matched = 0.0, 0.0, rows[..., 4:20].sum(axis=-1)
+    matched = rows[..., 4:20].sum(axis=-1)
+    test, reference = np.zeros_like(matched), np.zeros_like(matched)
     for place, share in ((4, DELTA), (6, 1.0 - DELTA)):
         for stage, weight in enumerate(WEIGHTS):
             test = test + rows[..., place + 4 * stage] * weight * share

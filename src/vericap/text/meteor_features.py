@@ -79,7 +79,8 @@ def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: 
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     synsets = np.fromiter((n for part in sets for n in part), dtype=np.uint32, count=int(offsets[-1]))
     signature = np.zeros(count, dtype=np.uint64)
-    np.bitwise_or.at(signature, np.repeat(np.arange(count), sizes), np.uint64(1) << (synsets.astype(np.uint64) & np.uint64(63)))
+    bits = np.uint64(1) << (synsets.astype(np.uint64) & np.uint64(63))
+    np.bitwise_or.at(signature, np.repeat(np.arange(count), sizes), bits)
     return Words(key, stems, number, function, signature, offsets, synsets)
 
 
