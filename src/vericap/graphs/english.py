@@ -1,7 +1,7 @@
 """English captions -> scene graphs, over a spaCy pipeline.
 
-    >>> parse("A man riding a brown horse on the beach").tuples()[:2]
-    [('man',), ('horse',)]
+>>> parse("A man riding a brown horse on the beach").tuples()[:2]
+[('man',), ('horse',)]
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pipeline(name: str = SHIPPED) -> Any:
 
     if name == SHIPPED:
         for file in store.meta("spacy_en")["files"]:
-            path = store.path("spacy_en", file)
+            store.path("spacy_en", file)  # checks it
         return _keep_hyphens(spacy.load(store.folder("spacy_en") / "pipeline"))
     try:
         found = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "senter", "textcat"])

@@ -11,6 +11,7 @@ from vericap.graphs.english_words import NOUN_TAGS, VERB_TAGS, kind, noun_lemma
 
 _PHRASE_STARTS = frozenset({"det", "poss", "nummod"})
 _PRONOUNS = frozenset({"it", "them", "him", "her"})
+_CLAUSES = frozenset({"ROOT", "conj", "ccomp", "advcl"})
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 
 
@@ -35,12 +36,13 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
 
 def _greeting(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
     """ "Boy with toy gun" is no exclamation."""
-    if words[token] in lexicon.PERSONS or words[token] in lexicon.MALE or words[token] in lexicon.FEMALE:
-        tags[token] = "NN"
-        head = heads[token]
-        if deps[token] == "intj" and tags[head] in VERB_TAGS and token < head:
-            if not any(heads[i] == head and deps[i] in _SUBJECTS for i in range(len(words))):
-                deps[token] = "nsubj"
+    word, head = words[token], heads[token]
+    if word not in lexicon.PERSONS and word not in lexicon.MALE and word not in lexicon.FEMALE:
+        return
+    tags[token] = "NN"
+    lonely = not any(above == head and dep in _SUBJECTS for above, dep in zip(heads, deps))
+    if deps[token] == "intj" and tags[head] in VERB_TAGS and token < head and lonely:
+        deps[token] = "nsubj"
 
 
 def _noun_not_verb(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
@@ -68,12 +70,13 @@ def _noun_not_verb(words: list[str], tags: list[str], deps: list[str], heads: li
 def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
     """ "Three dogs rush": a noun that has a subject right before it is a verb."""
     head = heads[token]
-    if tags[head] in ("NN", "NNS") and token == head - 1 and lexicon.is_verb(words[head], tags[head]):
-        if deps[head] in ("ROOT", "conj", "ccomp", "advcl") and not any(
-            heads[i] == head and deps[i] in ("det", "cop", "amod") or words[i] in ("is", "are") and heads[i] == head
-            for i in range(len(words))
-        ):
-            tags[head] = "VBZ"
+    if tags[head] not in ("NN", "NNS") or token != head - 1 or deps[head] not in _CLAUSES:
+        return
+    own = [i for i, above in enumerate(heads) if above == head and i != head]
+    if any(deps[i] in ("det", "amod") or words[i] in ("is", "are") for i in own):
+        return
+    if lexicon.is_verb(words[head], tags[head]):
+        tags[head] = "VBZ"
 
 
 def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:

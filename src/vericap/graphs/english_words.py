@@ -128,9 +128,7 @@ def _strip_plural(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def verb_lemma(word: str, tag: str) -> str:
     """Base form of a verb by WordNet's rules, doubled consonants and silent e minded."""
-    if word in IRREGULAR_VERBS and not (
-        tag in ("VB", "VBP") and word in ("left", "saw", "found", "fell", "ground")
-    ):
+    if word in IRREGULAR_VERBS and not (tag in ("VB", "VBP") and word in ("left", "saw", "found", "fell", "ground")):
         return IRREGULAR_VERBS[word]
     if tag in ("VB", "VBP"):
         return word

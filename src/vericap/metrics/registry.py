@@ -20,6 +20,7 @@ METRICS: dict[str, str] = {
     "cider-d": "vericap.metrics.cider:CiderD",
     "cider": "vericap.metrics.cider:Cider",
     "spice": "vericap.metrics.spice:Spice",
+    "spice-soft": "vericap.metrics.spice_soft:SpiceSoft",
     "jaspice": "vericap.metrics.jaspice:JaSpice",
     "jaspice-plus": "vericap.metrics.jaspice:JaSpicePlus",
     "chair": "vericap.metrics.chair:Chair",
@@ -27,6 +28,7 @@ METRICS: dict[str, str] = {
     "sentence": "vericap.metrics.sentence:Sentence",
     "wmd": "vericap.metrics.wmd:Wmd",
     "vifidel": "vericap.metrics.vifidel:Vifidel",
+    "lm": "vericap.metrics.lm:Lm",
 }
 
 SETS: dict[str, tuple[str, ...]] = {

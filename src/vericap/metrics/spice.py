@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Spice(Metric):
     needs = ("references",)
     analyses = ("graphs",)
     languages = ("en",)
-    options = {
+    options: ClassVar[Mapping[str, Option]] = {
         "actions": Option(True, "the verb of a relation also counts alone: (man, sit) with (man, sit on, bench)"),
         "synonyms": Option(True, "words of one METEOR synset match; without it only equal words do"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
