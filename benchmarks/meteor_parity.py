@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 
 import meteor_sets
 import numpy as np
+from caption_sets import expert
 from pycocoevalcap.meteor.meteor import Meteor as Tool
 
 from vericap.metrics.meteor import Meteor
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
 
+Tau = Callable[[np.ndarray], float]
 
-def compare(name: str, samples: list[Sample], *, tokenizer: str = "ptb") -> bool:
+
+def compare(name: str, samples: list[Sample], *, tokenizer: str = "ptb", tau: Tau | None = None) -> bool:
     batch = Batch.of(samples, Settings(tokenizer=tokenizer))
     tokens = batch.analysis("tokens")
     lines = [" ".join(tokens[text]) for text in range(len(tokens))]
@@ -39,6 +43,8 @@ def compare(name: str, samples: list[Sample], *, tokenizer: str = "ptb") -> bool
         f"{middle - start:.1f} s, tool {end - middle:.1f} s",
         flush=True,
     )
+    if tau is not None:
+        print(f"    agreement with people (tau-c x 100): {tau(ours):.2f}, tool {tau(np.array(theirs)):.2f}", flush=True)
     for row in np.flatnonzero(gap > 1e-9)[:5]:
         print("   ", candidates[row], references[row], ours[row], theirs[row])
     return bool(gap.max() <= 1e-4 and abs(corpus - tool_corpus) <= 1e-4)
@@ -57,7 +63,9 @@ def main() -> None:
         for system in meteor_sets.SYSTEMS:
             good &= compare(f"Karpathy {system}", meteor_sets.karpathy(system)[: wanted.limit])
     if "expert" in wanted.sets:
-        good &= compare("Flickr8k-Expert", meteor_sets.expert()[: wanted.limit])
+        rated = expert()
+        tau = None if wanted.limit else rated.tau
+        good &= compare("Flickr8k-Expert", rated.samples[: wanted.limit], tau=tau)
     if "made-up" in wanted.sets:
         samples = list(meteor_sets.made_up(wanted.limit or 5000, wanted.seed))
         good &= compare("made-up, ptb", samples)

@@ -1,4 +1,4 @@
-"""Captions for the METEOR benchmarks: COCO val2014, the Karpathy-test systems, Flickr8k-Expert, made-up odd lines."""
+"""Captions for the METEOR benchmarks: COCO val2014, the Karpathy-test systems, made-up odd lines."""
 
 from __future__ import annotations
 
@@ -31,12 +31,6 @@ def karpathy(system: str) -> list[Sample]:
     captions = json.loads((ROOT / "coco" / "karpathy_test_references.json").read_text("utf-8"))
     results = json.loads((ROOT / "coco" / f"karpathy_test_{system}.json").read_text("utf-8"))
     return [Sample(str(r["image_id"]), r["caption"], tuple(captions[str(r["image_id"])])) for r in results]
-
-
-def expert() -> list[Sample]:
-    from caption_sets import expert as rated
-
-    return rated().samples
 
 
 PIECES = (
