@@ -248,7 +248,7 @@ def _combined(ratings: Floats, how: str) -> tuple[Ints, Floats]:
     if how == "flat":
         entry, rater = np.nonzero(~np.isnan(ratings))
         return entry.astype(np.int64), ratings[entry, rater]
-    combine = {"mean": np.nanmean, "median": np.nanmedian}
-    if how not in combine:
+    if how not in ("mean", "median"):
         raise VericapError(f"raters can be combined as flat, mean or median, not '{how}'")
-    return np.arange(len(ratings)), np.asarray(combine[how](ratings, axis=1))
+    values = np.nanmean(ratings, axis=1) if how == "mean" else np.nanmedian(ratings, axis=1)
+    return np.arange(len(ratings)), np.asarray(values, dtype=np.float64)

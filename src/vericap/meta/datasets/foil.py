@@ -27,7 +27,8 @@ def read(folder: Path) -> Pairs:
             foils.append(entry)
         else:
             true[str(entry["id"])] = entry
-    pairs, problems = [], []
+    pairs: list[tuple[str, str, str, dict[str, str]]] = []
+    problems = []
     for entry in foils:
         original = true.get(str(entry["id"]))
         image = str(entry["image_id"])
