@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+from vericap.errors import InputError
 from vericap.graphs.ja import rules
 from vericap.graphs.ja.pas import Sentence
 from vericap.graphs.scene_graph import SceneGraph
@@ -35,6 +39,37 @@ def graph(sentences: Iterable[Sentence], *, zero_pronouns: bool = True) -> Scene
     """The scene graph of analysed sentences (from either front end)."""
     found = rules.tuples(sentences, zero_pronouns=zero_pronouns)
     return SceneGraph.of(found, reason="" if found else "no noun, verb or adjective was found in the text")
+
+
+def parse_knp(output: Any) -> list[SceneGraph]:
+    """Scene graphs from what `knp -tab` printed (text, or a rhoknp Document or Sentence), one per sentence."""
+    from vericap.graphs.ja import knp
+
+    return [graph([sentence]) for sentence in knp.read(output)]
+
+
+def graphs_from_knp(file: Path, texts: Sequence[str]) -> list[SceneGraph]:
+    """The scene graphs of captions, each looked up by its sentences in a file of KNP's output."""
+    from vericap.graphs.ja import ginza, knp
+
+    try:
+        output = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: KNP's output cannot be read ({error}); it must be UTF-8 text") from error
+    known = {_plain(surface): sentence for surface, sentence in knp.read_with_text(output)}
+    graphs = []
+    for text in texts:
+        parts = [_plain(part) for part in ginza.pieces(text)]
+        missing = next((part for part in parts if part not in known), None)
+        if missing is not None:
+            raise InputError(f"{file}: no KNP analysis of {missing!r}; run jumanpp and knp over every caption")
+        graphs.append(graph([known[part] for part in parts]) if parts else SceneGraph(reason=_why_not(text)))
+    return graphs
+
+
+def _plain(text: str) -> str:
+    """A sentence without width, blanks and its full stop: KNP is often fed without them."""
+    return re.sub(r"[\s。]", "", unicodedata.normalize("NFKC", text))
 
 
 def structures(texts: Sequence[str]) -> Iterator[list[Sentence]]:

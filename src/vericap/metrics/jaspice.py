@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from vericap.graphs import analysis
+from vericap.graphs import japanese as japanese_graphs
 from vericap.graphs.ja.match import Rules, Score, score_tuples
+from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.base import Metric, Option, Statistics
 from vericap.metrics.spice import why_not
 from vericap.run.batch import Batch
@@ -20,7 +23,8 @@ class JaSpice(Metric):
     needs = ("references",)
     analyses = ("graphs",)
     languages = ("ja",)
-    options = {
+    options: ClassVar = {
+        "knp": Option("", "a file with KNP's output (knp -tab) for the captions, read instead of running GiNZA"),
         "synonyms": Option(True, "words of one synset of the Japanese WordNet match"),
         "spelling": Option(True, "さす and 差す, 二人 and 2人 are one word (representative forms)"),
         "hypernyms": Option(0.0, "grade of a word one step more general or special (0: no match)"),
@@ -40,8 +44,15 @@ class JaSpice(Metric):
             encoder=japanese.encode if self.opt.encoder else None,
         )
 
+    def graphs(self, batch: Batch) -> list[SceneGraph]:
+        """Scene graphs of the batch's texts, by GiNZA or from KNP's output."""
+        if self.opt.knp:
+            return japanese_graphs.graphs_from_knp(Path(self.opt.knp), batch.texts)
+        found: list[SceneGraph] = batch.analysis("graphs")
+        return found
+
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        graphs = batch.analysis("graphs")
+        graphs = self.graphs(batch)
         rules = self.rules()
         values = np.full((len(batch), 3), np.nan)
         problems: dict[int, str] = {}
@@ -65,7 +76,8 @@ class JaSpice(Metric):
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         from vericap.text import japanese
 
-        parts = {"graphs": analysis.parser_name(batch.settings), "wordnet": "ja-omw1.4"}
+        parser = f"knp+rules-{japanese_graphs.VERSION}" if self.opt.knp else analysis.parser_name(batch.settings)
+        parts = {"graphs": parser, "wordnet": "ja-omw1.4"}
         if self.opt.encoder:
             parts["model"] = japanese.ENCODER
         return parts
@@ -73,7 +85,7 @@ class JaSpice(Metric):
 
 class JaSpicePlus(JaSpice):
     name, title = "jaspice-plus", "JaSPICE+"
-    options = {
+    options: ClassVar = {
         **JaSpice.options,
         "hypernyms": Option(0.7, JaSpice.options["hypernyms"].help),
         "compounds": Option(0.7, JaSpice.options["compounds"].help),
@@ -84,7 +96,8 @@ class JaSpicePlus(JaSpice):
 def explain(score: Score) -> dict[str, Any]:
     """Tuples of the candidate with what they matched, and what the references have beyond them."""
     matched = [
-        {"candidate": list(one), "reference": list(other), "grade": round(grade, 4)} for one, other, grade in score.pairs
+        {"candidate": list(one), "reference": list(other), "grade": round(grade, 4)}
+        for one, other, grade in score.pairs
     ]
     mine = {one for one, _, grade in score.pairs if grade >= 0.5}
     theirs = {other for _, other, grade in score.pairs if grade >= 0.5}

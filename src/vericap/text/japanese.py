@@ -15,13 +15,8 @@ from vericap.errors import MissingPart, require
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
 _DIGITS = str.maketrans("一二三四五六七八九", "123456789")
-_COUNT = re.compile(r"^([0-9一二三四五六七八九]+)(人|名|つ|個|匹|頭|台|本|枚|羽|機|冊|杯|皿|隻|艘|艇|足|着|切れ|階|段)(.*)$")
-_SPELLINGS = {"ひとり": "1人", "ふたり": "2人", "ひとつ": "1つ", "ふたつ": "2つ", "みっつ": "3つ", "よっつ": "4つ",
-              "大きな": "大きい", "小さな": "小さい", "沢山": "たくさん", "さす": "差す", "かける": "掛ける", "すわる": "座る",
-              "とまる": "止まる", "停まる": "止まる", "たつ": "立つ", "もつ": "持つ", "ならぶ": "並ぶ", "おく": "置く", "とぶ": "飛ぶ",
-              "はいる": "入る", "いれる": "入れる", "つける": "付ける", "つく": "付く", "みる": "見る", "のせる": "乗せる", "まつ": "待つ",
-              "うつ": "打つ", "ひく": "引く", "だく": "抱く", "はく": "履く", "のむ": "飲む", "クマ": "熊", "くま": "熊",
-              "まるい": "丸い", "円い": "丸い", "茶色い": "茶色", "黄色い": "黄色", "うかぶ": "浮かぶ", "うつる": "写る"}  # fmt: skip
+_COUNTERS = "人|名|つ|個|匹|頭|台|本|枚|羽|機|冊|杯|皿|隻|艘|艇|足|着|切れ|階|段"
+_COUNT = re.compile(rf"^([0-9一二三四五六七八九]+)({_COUNTERS})(.*)$")
 _PLURAL = re.compile(r"(?<=.)(たち|達|ら)$")
 
 
@@ -84,8 +79,10 @@ def _morphemes(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def representative(word: str) -> str:
     """One spelling for a word: さす and 差す, 二人 and 2人, 大きな and 大きい become the same."""
-    if word in _SPELLINGS:
-        return _SPELLINGS[word]
+    from vericap.graphs.ja.lexicon import SPELLINGS
+
+    if word in SPELLINGS:
+        return SPELLINGS[word]
     count = _COUNT.match(word)
     if count:
         return count[1].translate(_DIGITS) + count[2].replace("名", "人") + count[3]

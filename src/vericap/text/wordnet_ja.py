@@ -47,7 +47,7 @@ def ancestors(word: str, depth: int) -> dict[int, int]:
 
 
 def hypernym_steps(one: str, other: str, depth: int = 3) -> int | None:
-    """Steps from one word up to the other (either way round); 0 for synonyms, None where neither lies above the other."""
+    """Steps from one word up to the other, either way round; 0 for synonyms, None where neither is above."""
     up = [steps for number, steps in ancestors(one, depth).items() if number in numbers(other)]
     down = [steps for number, steps in ancestors(other, depth).items() if number in numbers(one)]
     return min(up + down, default=None)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
+from vericap.graphs.ja import lexicon
 from vericap.models import store
 
 # "A の B" makes A an attribute of B when A is one of these (colour, shape, quantity, time, parts).
 ATTRIBUTE_CATEGORIES = frozenset({"動物-部位", "植物-部位", "場所-施設部位", "形・模様", "色", "数量", "時間"})
-# Colours and patterns of captions that the dictionary lacks or knows only as fruit, fish and sweets.
-_COLOURS = frozenset(
-    "ベージュ グレー ピンク ブラウン ブルー レッド グリーン イエロー ホワイト ブラック ゴールド シルバー オレンジ クリーム カーキ 紺 "
-    "エメラルドグリーン 赤白 白黒 黒白 紅白 赤茶 真っ赤 真っ白 真っ黒 真っ青 蛍光色 黄緑 肌色 金 銀".split()
-)
-_PATTERNS = frozenset("縞模様 ストライプ チェック チェック柄 水玉 水玉模様 花柄 ボーダー 迷彩 迷彩柄 丸型 四角 長方形".split())
 _SAFE_ENDINGS = frozenset({"人", "動物", "色", "場所-施設", "場所-自然", "人工物-乗り物", "人工物-その他"})
 ANIMATE = frozenset({"人", "動物", "組織・団体"})
 PLACES = frozenset({"場所-施設", "場所-施設部位", "場所-自然", "場所-機能", "場所-その他"})
@@ -41,7 +37,7 @@ class Table:
         return frozenset() if mask is None else self._sets[mask]
 
 
-def _lines(array: np.ndarray) -> list[str]:  # type: ignore[type-arg]
+def _lines(array: NDArray[np.uint8]) -> list[str]:
     return array.tobytes().decode("utf-8").split("\n")
 
 
@@ -54,9 +50,9 @@ def table() -> Table:
 def categories(noun: str) -> frozenset[str]:
     """Categories of a noun; of the longest known ending where the whole is unknown ("白猫" -> 猫)."""
     found = table()
-    if noun in _COLOURS:
+    if noun in lexicon.COLOURS:
         return frozenset({"色"})
-    if noun in _PATTERNS:
+    if noun in lexicon.PATTERNS:
         return frozenset({"形・模様"})
     for start in range(len(noun)):
         known = found.of(noun[start:])

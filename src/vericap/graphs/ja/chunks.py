@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from vericap.graphs.ja import lexicon
 from vericap.graphs.ja.categories import categories
@@ -13,6 +14,8 @@ from vericap.graphs.ja.pas import Kind, Morpheme
 NOUNS = ("名詞", "代名詞", "記号", "接頭辞", "形状詞-一般", "形状詞-タリ")
 _NUMBER = re.compile(r"^[0-9０-９一二三四五六七八九十百千万数何両〇]+$")
 _COUNTERS = ("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能")
+_REQUESTS = frozenset({"くださる", "下さる", "ちょうだい", "頂戴", "もらう", "ほしい", "欲しい", "くれる"})
+_LINKS = ("助詞-接続助詞", "助詞-副助詞", "助詞-格助詞", "助詞-準体助詞")
 _CLOSERS = frozenset("。！？!?．\n")
 
 
@@ -73,7 +76,15 @@ def chunk(words: Sequence[Morpheme], offset: int = 0) -> list[Phrase]:
     phrases = [Phrase(offset + row[0], [words[i] for i in row]) for row in rows]
     for place, phrase in enumerate(phrases):
         describe(phrase, last=place == len(phrases) - 1)
+        if _is_place_with_de(phrase) and not any(p.case == "が" or p.topic for p in phrases[:place]):
+            phrase.copula, phrase.case, phrase.form = False, "で", "case"
     return [phrase for phrase in phrases if phrase.kind or phrase.form == "adverb"]
+
+
+def _is_place_with_de(phrase: Phrase) -> bool:
+    """ "公園で、": the tagger takes で before a comma for the copula; without a subject before it, it is the case."""
+    tail = [word.surface for word in phrase.words if word.part("助詞", "助動詞")]
+    return phrase.copula and phrase.form == "adverbial" and tail == ["で"]
 
 
 def _begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | None) -> bool:
@@ -115,9 +126,7 @@ def _verb_begins(before: list[Morpheme], word: Morpheme) -> bool:
         return False
     if last.part("助詞-接続助詞") and last.surface in ("て", "で") and word.lemma in lexicon.HELPERS:
         return False
-    if word.lemma in lexicon.DO_VERBS and last.part(
-        "名詞", "副詞", "接尾辞-名詞的", "形状詞-一般", "接尾辞-動詞的"
-    ):
+    if word.lemma in lexicon.DO_VERBS and last.part("名詞", "副詞", "接尾辞-名詞的", "形状詞-一般", "接尾辞-動詞的"):
         return False
     if last.part("動詞") and "連用形" in last.inflection:
         polite = word.lemma in ("くださる", "下さる", "いただく") or (before[0].part("接頭辞") and word.lemma == "する")
@@ -148,13 +157,19 @@ def _noun_begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | Non
     last = before[-1]
     if last.part("動詞") and "連用形" in last.inflection and len(before) == 1:
         # "焼き魚" is one noun; "帽子を被り公園に" is a clause with an argument before it
-        argued = earlier is not None and (earlier.part("助詞-格助詞") and earlier.surface != "の" or earlier.surface == "、")
+        argued = earlier is not None and (
+            (earlier.part("助詞-格助詞") and earlier.surface != "の") or earlier.surface == "、"
+        )
         return argued or word.part("接頭辞")
     if not last.part("名詞", "接尾辞-名詞的", "記号", "代名詞", "形状詞-一般"):
         return True
     if word.part("接頭辞") and word.surface in lexicon.HONORIFICS:
         return True
-    if last.part("接尾辞-名詞的-助数詞") or (len(before) > 1 and before[-2].part("名詞-数詞") and not last.part("名詞-数詞")):
+    if last.part("接尾辞") and last.surface in lexicon.PLURALS:
+        return True
+    if last.part("接尾辞-名詞的-助数詞") or (
+        len(before) > 1 and before[-2].part("名詞-数詞") and not last.part("名詞-数詞")
+    ):
         return not (word.part("名詞-数詞") or word.surface in ("半", "目", "分", "以上", "ほど", "前", "後", "頃"))
     alone = len(before) == 1
     if alone and (last.part("名詞-普通名詞-副詞可能") or last.surface in lexicon.QUANTITIES):
@@ -195,9 +210,8 @@ def _name(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme]) -> None:
     """Kind and dictionary form."""
     final = head[-1]
     first = head[0]
-    if final.part("連体詞"):
-        phrase.kind, phrase.text = "AD", final.lemma
-    elif final.part("副詞", "形状詞-タリ") and any(word.lemma == "する" for word in tail):
+    looks = final.part("副詞", "形状詞-タリ") and any(word.lemma == "する" for word in tail)  # 青々とした
+    if looks or final.part("連体詞"):
         phrase.kind, phrase.text = "AD", final.lemma
     elif final.part("副詞", "接続詞", "感動詞", "助詞", "助動詞"):
         phrase.form = "adverb" if final.part("副詞") else "other"
@@ -261,15 +275,19 @@ def _joined(words: Sequence[Morpheme]) -> str:
         word.surface
         for place, word in enumerate(words)
         if not (word.part("接尾辞") and word.surface in lexicon.PLURALS)
-        and not (place == 0 and len(words) > 1 and not related and word.part("接頭辞") and word.surface in lexicon.HONORIFICS)
+        and (place or related or len(words) == 1 or not _is_honorific(word))
         and not word.part("補助記号")
     ]
     return "".join(kept).strip() or "".join(word.surface for word in words).strip()
 
 
+def _is_honorific(word: Morpheme) -> bool:
+    return word.part("接頭辞") and word.surface in lexicon.HONORIFICS
+
+
 def _particles(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme]) -> None:
     """The case particle, and whether the phrase is a topic."""
-    for place, word in enumerate(tail):
+    for word in tail:
         if word.part("助詞-係助詞") and word.surface in ("は", "も"):
             phrase.topic = True
         elif word.part("助詞-格助詞", "助詞-副助詞", "助詞-接続助詞") and word.surface in lexicon.CASE_OF:
@@ -297,7 +315,7 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
     surfaces = [word.surface for word in tail]
     phrase.passive = any(word.lemma in ("れる", "られる") and word.part("助動詞") for word in tail)
     # 置い-て-ある: what was put is the subject, as in a passive
-    phrase.passive |= any(word.lemma == "ある" and place and surfaces[place - 1] == "て" for place, word in enumerate(tail))
+    phrase.passive |= any(one.surface == "て" and two.lemma == "ある" for one, two in pairwise(tail))
     if phrase.kind == "NP":
         _shape_noun(phrase, tail, last=last)
         return
@@ -308,17 +326,17 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
         return
     inflected = [word for word in head[-1:] + tail if word.inflection]
     ending = inflected[-1] if inflected else None
-    request = any(word.lemma in ("くださる", "下さる", "ちょうだい", "頂戴", "もらう", "ほしい", "欲しい", "くれる") for word in tail)
+    request = any(word.lemma in _REQUESTS for word in tail)
     command = ending is not None and ("命令形" in ending.inflection or "意志推量形" in ending.inflection)
     phrase.imperative = phrase.imperative or request or command
-    conjunction = next((w for w in reversed(tail) if w.part("助詞-接続助詞", "助詞-副助詞", "助詞-格助詞", "助詞-準体助詞")), None)
+    conjunction = next((word for word in reversed(tail) if word.part(*_LINKS)), None)
     helped = conjunction is not None and tail and tail[-1].inflection and tail[-1] is not conjunction
     if last and not (phrase.kind == "AD" and phrase.case == "の"):
         phrase.form = "final"
-        phrase.imperative = phrase.imperative or (phrase.kind == "VP" and bool(surfaces) and surfaces[-1] in ("て", "で"))
+        phrase.imperative |= phrase.kind == "VP" and surfaces[-1:] in (["て"], ["で"])
     elif phrase.kind == "AD" and phrase.case == "の":
         phrase.form = "adnominal"
-    elif phrase.kind == "AD" and (surfaces[-1:] == ["に"] or not head[-1].part("形容詞") and not ending):
+    elif phrase.kind == "AD" and (surfaces[-1:] == ["に"] or (not head[-1].part("形容詞") and not ending)):
         phrase.form = "adverb"
     elif conjunction is not None and not helped:
         phrase.form = "adverbial"
@@ -358,7 +376,9 @@ def _is_quantity(words: list[Morpheme]) -> bool:
     """A number with or without its counter: 2人, 三匹, 数台."""
     text = "".join(word.surface for word in words)
     if words[0].part("名詞-数詞") or (words[0].part("接頭辞") and words[0].surface in ("数", "両", "全")):
-        return len(words) <= 2 or words[-1].part("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能", "名詞-数詞", "接尾辞") or (
-            words[-1].surface in ("つ", "人", "ほど", "半", "以上")
+        return (
+            len(words) <= 2
+            or words[-1].part("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能", "名詞-数詞", "接尾辞")
+            or (words[-1].surface in ("つ", "人", "ほど", "半", "以上"))
         )
     return bool(_NUMBER.match(text[:-1])) and text[-1:] in "つ人個匹頭台本枚羽機冊杯皿隻艘艇足着切" and len(text) > 1

@@ -66,7 +66,14 @@ def structure(doc: Any) -> list[Sentence]:
     """Predicate-argument structure of a parsed text."""
     words = [
         # English words keep the blank between them; Japanese has none
-        Morpheme(token.text_with_ws if token.text.isalpha() else token.text, token.lemma_, token.tag_, _inflection(token), token.norm_) for token in doc
+        Morpheme(
+            token.text_with_ws if token.text.isalpha() else token.text,
+            token.lemma_,
+            token.tag_,
+            _inflection(token),
+            token.norm_,
+        )
+        for token in doc
     ]
     parents = [token.head.i for token in doc]
     return [_sentence(words, parents, low, high) for low, high in chunks.sentences(words)]

@@ -30,7 +30,9 @@ def _choose(phrases: Sequence[Phrase], heads: list[int], place: int, chain: list
     if phrase.adverb:  # says nothing in the graph and must not stand in anyone's way
         return chain[0]
     nouns = [i for i in chain if phrases[i].kind == "NP"]
-    predicates = [i for i in chain if phrases[i].predicate and not phrases[i].adverb and not _is_bare_adnominal(phrases[i])]
+    predicates = [
+        i for i in chain if phrases[i].predicate and not phrases[i].adverb and not _is_bare_adnominal(phrases[i])
+    ]
     if phrase.form == "adnominal":
         return _adnominal_head(phrases, heads, place, nouns, predicates, hint) if nouns else chain[0]
     if phrase.form in ("joined", "bare") or (phrase.form == "case" and phrase.case == "と" and not phrase.topic):
@@ -60,8 +62,10 @@ def _adnominal_head(
     if phrase.kind == "NP" and phrase.quantity and hint not in nouns:
         return nouns[0]
     # 水色の-, 2匹の-, 右上の- between a modifier and its noun are modifiers themselves
-    while phrases[head].case == "の" and heads[head] in nouns and (
-        (phrase.kind != "NP" or phrase.quantity) and _says_how(phrases[head])
+    while (
+        phrases[head].case == "の"
+        and heads[head] in nouns
+        and ((phrase.kind != "NP" or phrase.quantity) and _says_how(phrases[head]))
     ):
         head = heads[head]
     return head
@@ -114,9 +118,7 @@ def _alike(one: Phrase, other: Phrase) -> bool:
     return bool(one.categories & other.categories) or bool(one.categories & ANIMATE and other.categories & ANIMATE)
 
 
-def _case_head(
-    phrases: Sequence[Phrase], heads: list[int], place: int, predicates: list[int], hint: int
-) -> int:
+def _case_head(phrases: Sequence[Phrase], heads: list[int], place: int, predicates: list[int], hint: int) -> int:
     """The predicate a case phrase belongs to; see `_fits_inner` for what stays inside a clause."""
     phrase = phrases[place]
     guess = hint if hint in predicates else predicates[0]
@@ -136,9 +138,7 @@ def _case_head(
     return predicates[-1]
 
 
-def _stays_inside(
-    phrases: Sequence[Phrase], heads: list[int], place: int, inner: int, outer: int, hint: int
-) -> bool:
+def _stays_inside(phrases: Sequence[Phrase], heads: list[int], place: int, inner: int, outer: int, hint: int) -> bool:
     """Whether a case phrase belongs to the adnominal clause of `inner` rather than to `outer` beyond it."""
     phrase, verb = phrases[place], phrases[inner]
     adjacent = inner == place + 1

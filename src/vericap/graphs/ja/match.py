@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.graphs.ja.network import ZERO
+from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO
 from vericap.text import wordnet_ja
 
 Tuple = tuple[str, ...]

@@ -36,7 +36,7 @@ class _Assigner:
     def _find_predicates(self) -> None:
         for place, phrase in enumerate(self.phrases):
             if phrase.words[0].part("連体詞") and phrase.kind == "AD":
-                self._modify_noun(place, phrase.text if lexicon.ADNOMINALS.get(phrase.text, "-") else "")
+                self._modify_noun(place, "" if phrase.text in lexicon.SILENT_ADNOMINALS else phrase.text)
             elif phrase.predicate and not phrase.adverb:
                 self.predicates[place] = Predicate(phrase.text, place, imperative=phrase.imperative)
 
@@ -65,9 +65,8 @@ class _Assigner:
 
     def _overt_arguments(self) -> None:
         for place, phrase in enumerate(self.phrases):
-            if phrase.quantity and phrase.form in ("bare", "joined", "adverb", "case", "final"):
-                if self._floating_quantity(place):
-                    continue
+            if phrase.quantity and phrase.form != "adnominal" and self._floating_quantity(place):
+                continue
             if phrase.count:
                 self.modifiers.append(Modifier(phrase.text, phrase.count))
             head = self.heads[place]
@@ -86,18 +85,18 @@ class _Assigner:
         phrase = self.phrases[place]
         if phrase.case not in ("", "と", "も", "ほど") or phrase.words[-1].surface == "は":
             return False
-        owner = None
-        before = self.phrases[place - 1] if place else None
-        earlier = [p for p in self.phrases[:place] if p.form == "case" and p.case in ("が", "を", "") and not p.quantity]
-        if before is not None and before.kind == "NP" and before.form == "case" and before.case in ("が", "を", ""):
-            owner = before
+        earlier = [i for i in range(place) if _can_be_counted(self.phrases[i])]
+        owner = -1
+        if place - 1 in earlier:
+            owner = place - 1
         elif self.heads[place] >= 0 and self.phrases[self.heads[place]].kind == "NP":
-            owner = self.phrases[self.heads[place]]
-        else:
-            owner = earlier[-1] if earlier and phrase.form != "final" else None
-        if owner is None or owner.quantity:
+            owner = self.heads[place]
+        elif earlier and phrase.form != "final":
+            owner = earlier[-1]
+        if owner < 0 or self.phrases[owner].quantity:
             return False
-        self.modifiers.append(Modifier(owner.text, phrase.text))
+        for member in self._members(owner):
+            self.modifiers.append(Modifier(self.phrases[member].text, phrase.text))
         self.dropped.add(place)
         return True
 
@@ -113,8 +112,10 @@ class _Assigner:
             return "ガ"
         if phrase.topic:
             needs_object = verb.kind == "VP" and _is_transitive(verb.text) and not verb.passive
-            if needs_object and not self._has_case(predicate.bunsetsu, "を") and (
-                verb.imperative or self._has_case(predicate.bunsetsu, "が")
+            if (
+                needs_object
+                and not self._has_case(predicate.bunsetsu, "を")
+                and (verb.imperative or self._has_case(predicate.bunsetsu, "が"))
             ):
                 return "ヲ"
             return "ガ２" if self._has_case(predicate.bunsetsu, "が") else "ガ"
@@ -180,9 +181,9 @@ class _Assigner:
             if self.phrases[place].form != "adnominal" or head < 0 or self.phrases[head].kind != "NP":
                 continue
             noun = self.phrases[head]
-            if noun.text in ("状態", "まま", "格好", "姿勢"):  # 積んだ状態で停まる: the same one does both
-                above = self.predicates.get(self.heads[head])
-                for argument in predicate.get("ガ") if above and not above.has("ガ") else ():
+            above = self.predicates.get(self.heads[head])
+            if noun.text in ("状態", "まま", "格好", "姿勢") and above is not None and not above.has("ガ"):
+                for argument in predicate.get("ガ"):  # 積んだ状態で停まる: the same one does both
                     above.add("ガ", argument.text, argument.bunsetsu)
             if noun.text in lexicon.OUTER_NOUNS or noun.text in lexicon.PLACE_WORDS | lexicon.MORE_PLACE_WORDS:
                 continue
@@ -233,6 +234,10 @@ class _Assigner:
             coordinate=self._is_joined(place, phrase),
             copula=phrase.copula,
         )
+
+
+def _can_be_counted(phrase: Phrase) -> bool:
+    return phrase.kind == "NP" and phrase.form == "case" and phrase.case in ("が", "を", "") and not phrase.quantity
 
 
 def _is_transitive(verb: str) -> bool:

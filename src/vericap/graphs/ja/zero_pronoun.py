@@ -7,7 +7,8 @@ same object. Where there is none, and in instructions, the placeholder stays.
 from __future__ import annotations
 
 from vericap.graphs.ja.lexicon import PLACE_WORDS
-from vericap.graphs.ja.network import ZERO, Network
+from vericap.graphs.ja.network import Network
+from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO
 
 _NOT_DEEDS = PLACE_WORDS | {"の"}
 
