@@ -12,6 +12,7 @@ from vericap.models.store import ROOT
 _SHARED = (
     (re.compile(r"^bleu-\d$"), "bleu"),
     (re.compile(r"^reo-\w+$"), "reo"),
+    (re.compile(r"^chair-s$"), "chair"),
     (re.compile(r"^(ref)?clipscore$"), "clipscore"),
 )
 
