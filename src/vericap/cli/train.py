@@ -2,8 +2,9 @@
 
 vericap train backbone --coco captions_train2014.json.gz --photos train2014/ --flickr8k flickr8k/ --output DIR
 vericap train scan --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
+vericap train lm --captions captions_train2014.json.gz --output DIR
 
-`vericap train MODEL --help` tells the options of one model. Training needs the group `train`.
+`vericap train MODEL --help` tells the options of one model. Training needs the group `train`, except for lm.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from vericap.errors import UnknownName, require
 MODELS = {
     "backbone": "vericap.train.backbone_command",
     "scan": "vericap.train.scan_command",
+    "lm": "vericap.train.lm",
 }
 
 
@@ -28,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.model not in MODELS:
         raise UnknownName(f"no model '{args.model}' is trained here; there are: {', '.join(MODELS)}")
-    require("torch", "train", "training")
+    if args.model != "lm":  # counting needs no torch
+        require("torch", "train", "training")
     module = import_module(MODELS[args.model])
     parser = argparse.ArgumentParser(
         prog=f"vericap train {args.model}",

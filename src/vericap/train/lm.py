@@ -1,0 +1,186 @@
+"""Train the n-gram language model of the metric `lm`: modified Kneser-Ney (Chen and Goodman 1998), pruned.
+
+vericap train lm --captions captions_train2014.json.gz --without never_train_image_ids.txt --output models/lm
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import InputError
+from vericap.text.ngram_lm import END, MARKS, START, UNKNOWN, NgramModel, Order, save
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--captions", type=Path, required=True, help="COCO captions .json[.gz], or text, one per line")
+    parser.add_argument("--without", type=Path, metavar="FILE", help="image ids to leave out, one per line")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--order", type=int, default=4, help="length of the longest n-grams (default 4)")
+    parser.add_argument("--min-word", type=int, default=3, help="rarer words become <unk> (default 3)")
+    parser.add_argument("--min-count", type=int, default=2, help="rarer n-grams above unigrams are dropped (default 2)")
+    parser.add_argument("--tokenizer", default="ptb")
+    parser.add_argument("--name", help="name in signatures (default: the output folder's)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if not 2 <= args.order <= 5:
+        raise InputError(f"--order {args.order}: n-grams of 2 to 5 words can be trained")
+    texts = read_captions(args.captions, args.without)
+    model = train(
+        tokenise(texts, args.tokenizer), order=args.order, min_word=args.min_word, min_count=args.min_count,
+        name=f"{args.name or args.output.name}-kn{args.order}",
+    )  # fmt: skip
+    facts = {"captions": len(texts), "tokenizer": args.tokenizer, "made_by": "vericap train lm"}
+    save(model, args.output, **facts)
+    sizes = ", ".join(f"{len(order.keys):,} {n}-grams" for n, order in enumerate(model.orders, 1))
+    print(f"{args.output}: {len(texts):,} captions, {sizes}")
+    return 0
+
+
+def read_captions(path: Path, without: Path | None = None) -> list[str]:
+    """Captions of a COCO file or of a text file; `without` names image ids to leave out."""
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
+        left_out = set(without.read_text("utf-8").split()) if without else set()
+        if text.lstrip()[:1] in "{[":
+            content = json.loads(text)
+            rows = content["annotations"] if isinstance(content, dict) else content
+            found = [row["caption"].strip() for row in rows if str(row.get("image_id")) not in left_out]
+        else:
+            found = [line.strip() for line in text.splitlines()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"captions cannot be read from {path}: {error!r}") from error
+    found = [caption for caption in found if caption]
+    if not found:
+        raise InputError(f"{path} holds no caption")
+    return found
+
+
+def tokenise(texts: list[str], tokenizer: str) -> list[list[str]]:
+    from vericap.run.batch import Batch, Settings
+    from vericap.samples import Sample
+
+    batch = Batch.of((Sample(str(i), text) for i, text in enumerate(texts)), Settings(tokenizer=tokenizer))
+    tokens = batch.analysis("tokens")
+    return [tokens[int(i)] for i in batch.candidates]
+
+
+def train(
+    texts: Sequence[Sequence[str]], *, order: int = 4, min_word: int = 3, min_count: int = 2, name: str = "lm"
+) -> NgramModel:
+    """Estimate, prune, renormalise."""
+    vocabulary, stream = _number(texts, min_word)
+    size = len(vocabulary)
+    grams = [_count(stream, length, size) for length in range(1, order + 1)]
+    raw = [counts for _, counts in grams]
+    grams = _continuations(grams, size)
+    probability = _interpolate(grams, size)
+    orders: list[Order] = []
+    for length in range(1, order + 1):
+        keys, counts = grams[length - 1][0], raw[length - 1]
+        keep = np.ones(len(keys), bool) if length == 1 else counts >= min_count
+        _extend(orders, keys[keep], probability[length - 1][keep], size, length)
+    words = np.bincount(stream[stream != START], minlength=size).astype(np.float64)
+    words[UNKNOWN] = max(words[UNKNOWN], 1.0)
+    frequency = np.log(np.maximum(words, 1.0) / words.sum()).astype(np.float32)
+    return NgramModel(vocabulary, orders, frequency, name)
+
+
+def _number(texts: Sequence[Sequence[str]], min_word: int) -> tuple[dict[str, int], Ints]:
+    """Vocabulary and all texts as one stream <s> w w w </s> <s> ..."""
+    counts = Counter(token for text in texts for token in text)
+    words = [word for word, count in counts.most_common() if count >= min_word and word not in MARKS]
+    vocabulary = {word: i for i, word in enumerate((*MARKS, *words))}
+    stream = [i for t in texts for i in (START, *(vocabulary.get(w, UNKNOWN) for w in t), END)]
+    return vocabulary, np.array(stream, dtype=np.int64)
+
+
+def _count(stream: Ints, length: int, size: int) -> tuple[Ints, Ints]:
+    """Distinct n-grams as numbers in base `size`, sorted, and how often each is there; none crosses a text."""
+    text = np.cumsum(stream == START)
+    windows = len(stream) - length + 1
+    key = np.zeros(windows, dtype=np.int64)
+    for place in range(length):
+        key = key * size + stream[place : place + windows]
+    inside = text[:windows] == text[length - 1 : length - 1 + windows]
+    if length == 1:
+        inside &= stream != START  # <s> is never predicted
+    keys, counts = np.unique(key[inside], return_counts=True)
+    return keys, counts.astype(np.int64)
+
+
+def _continuations(grams: list[tuple[Ints, Ints]], size: int) -> list[tuple[Ints, Ints]]:
+    """Kneser-Ney counts: below the top, in how many contexts an n-gram is seen; after <s> as often as it is there."""
+    made = []
+    for length, (keys, counts) in enumerate(grams, 1):
+        if length < len(grams):
+            longer = grams[length][0] % size**length
+            seen = np.bincount(np.searchsorted(keys, longer[np.isin(longer, keys)]), minlength=len(keys))
+            counts = np.where(keys // size ** (length - 1) == START, counts, np.maximum(seen, 1))
+        made.append((keys, counts))
+    return made
+
+
+def _discounts(counts: Ints) -> Floats:
+    """D1, D2, D3+ from counts of counts, with plain 0.5, 1, 1.5 where a corpus is too small for them."""
+    n1, n2, n3, n4 = (max(int((counts == k).sum()), 0) for k in (1, 2, 3, 4))
+    if min(n1, n2, n3, n4) == 0:
+        return np.array([0.0, 0.5, 1.0, 1.5])
+    y = n1 / (n1 + 2 * n2)
+    found = [0.0, 1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3]
+    return np.clip(found, 0.0, [0.0, 0.95, 1.9, 2.9])
+
+
+def _interpolate(grams: list[tuple[Ints, Ints]], size: int) -> list[Floats]:
+    """p(w | h) of every n-gram seen: discounted share plus what was discounted, spread by the shorter context."""
+    found: list[Floats] = []
+    for length, (keys, counts) in enumerate(grams, 1):
+        discount = _discounts(counts)[np.minimum(counts, 3)]
+        context, inverse = np.unique(keys // size, return_inverse=True)
+        total = np.bincount(inverse, counts, minlength=len(context))
+        freed = np.bincount(inverse, discount, minlength=len(context)) / total
+        if length == 1:
+            lower = np.full(len(keys), 1.0 / (size - 1))  # every word but <s>
+        else:
+            shorter = np.searchsorted(grams[length - 2][0], keys % size ** (length - 1))
+            lower = found[length - 2][shorter]
+        found.append((counts - discount) / total[inverse] + freed[inverse] * lower)
+    return found
+
+
+def _extend(orders: list[Order], keys: Ints, probability: Floats, size: int, length: int) -> None:
+    """Add the kept n-grams of one length, and the back-off weights of their contexts."""
+    if length == 1:
+        full = np.full(size, 0.0)
+        full[keys] = probability
+        full[full == 0] = 1e-12  # <s>, and <unk> where no word is rare
+        orders.append(Order(np.arange(size), np.log(full).astype(np.float32), np.zeros(size, np.float32)))
+        return
+    digits = [keys // size**place % size for place in range(length - 1, -1, -1)]
+    partial = NgramModel({str(i): i for i in range(size)}, orders, np.zeros(0, np.float32), "")
+    numbers = partial._number(np.stack(digits[:-1]), length - 1)
+    alive = numbers >= 0  # a pruned context takes its n-grams with it
+    numbers, probability, digits = numbers[alive], probability[alive], [d[alive] for d in digits]
+    nearer = np.stack(digits[1:-1][::-1]) if length > 2 else np.zeros((0, len(numbers)), dtype=np.int64)
+    lower = np.exp(partial._score(digits[-1], nearer).astype(np.float64))
+    contexts = len(orders[-1].keys)
+    left = 1.0 - np.bincount(numbers, probability, minlength=contexts)
+    room = 1.0 - np.bincount(numbers, lower, minlength=contexts)
+    weight = np.maximum(left, 1e-6) / np.maximum(room, 1e-6)
+    used = np.bincount(numbers, minlength=contexts) > 0
+    orders[-1].backoff = np.where(used, np.log(weight), 0.0).astype(np.float32)
+    order = np.argsort(numbers * size + digits[-1], kind="stable")
+    sorted_keys = (numbers * size + digits[-1])[order]
+    orders.append(Order(sorted_keys, np.log(probability[order]).astype(np.float32), np.zeros(len(order), np.float32)))
