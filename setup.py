@@ -4,7 +4,7 @@ from setuptools import Extension, setup
 
 KERNELS = {
     # module under vericap.native -> its C sources
-    "meteor": ["src/vericap/native/meteor.c"],
+    "meteor": [f"src/vericap/native/{part}.c" for part in ("meteor", "meteor_phrases", "meteor_search")],
     "transport": ["src/vericap/native/transport.c"],
     "ptb": ["src/vericap/native/ptb.c"],
     "text": ["src/vericap/native/text.c"],

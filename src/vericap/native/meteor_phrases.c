@@ -1,0 +1,149 @@
+/* METEOR's paraphrase table: the phrases of it that stand in texts, and their lists. Buffers in, buffers out. */
+
+#include "meteor.h"
+
+static const char *pool_bytes(const Pool *pool) /* never NULL, which Python would turn into None */
+{
+    return pool->data ? pool->data : "";
+}
+
+typedef struct {
+    const uint16_t *labels;
+    const uint32_t *children;
+    int64_t inner, words;
+} Trie;
+
+static int64_t trie_child(const Trie *trie, int64_t node, int32_t word)
+{
+    if (node >= trie->inner)
+        return -1;
+    uint32_t low = trie->children[node], high = trie->children[node + 1], end = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trie->labels[middle] < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && trie->labels[low] == word ? trie->words + (int64_t)low : -1;
+}
+
+/* find_phrases(offsets i64, numbers i32, labels u16, children u32, words) -> (counts i64, spans i32, nodes u32) */
+PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
+{
+    Py_buffer offsets, numbers, labels, children;
+    long long words;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*L", &offsets, &numbers, &labels, &children, &words))
+        return NULL;
+    Py_ssize_t texts = offsets.len / 8 - 1;
+    const int64_t *start = offsets.buf;
+    const int32_t *number = numbers.buf;
+    Trie trie = {labels.buf, children.buf, children.len / 4 - 1, words};
+    Pool spans = {NULL, 0, 0, 4}, nodes = {NULL, 0, 0, 4};
+    PyObject *counts = PyBytes_FromStringAndSize(NULL, (texts + 1) * 8), *result = NULL;
+    int failed = !counts;
+    if (!failed) {
+        int64_t *count = (int64_t *)PyBytes_AS_STRING(counts);
+        count[0] = 0;
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t text = 0; text < texts && !failed; text++) {
+            const int32_t *word = number + start[text];
+            int64_t length = start[text + 1] - start[text];
+            for (int64_t i = 0; i < length && !failed; i++) {
+                int64_t node = word[i];
+                if (pool_reserve(&spans, LONGEST) || pool_reserve(&nodes, LONGEST)) {
+                    failed = 1;
+                    break;
+                }
+                for (int64_t n = 1; node >= 0; n++) {
+                    ((int32_t *)spans.data)[spans.size++] = (int32_t)(i * 8 + n);
+                    ((uint32_t *)nodes.data)[nodes.size++] = (uint32_t)node;
+                    if (n == LONGEST || i + n >= length || word[i + n] < 0)
+                        break;
+                    node = trie_child(&trie, node, word[i + n]);
+                }
+            }
+            count[text + 1] = (int64_t)spans.size;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    if (failed)
+        PyErr_NoMemory();
+    else
+        result = Py_BuildValue("Oy#y#", counts, pool_bytes(&spans), (Py_ssize_t)(spans.size * 4), pool_bytes(&nodes),
+                               (Py_ssize_t)(nodes.size * 4));
+    Py_XDECREF(counts);
+    free(spans.data);
+    free(nodes.data);
+    PyBuffer_Release(&offsets);
+    PyBuffer_Release(&numbers);
+    PyBuffer_Release(&labels);
+    PyBuffer_Release(&children);
+    return result;
+}
+
+/* read_lists(nodes u32, sources u32, list_offsets u32, lists u8, local i32) -> (offsets i64, targets i32)
+   local: for every node its number in this batch, -1 where the batch does not have it */
+PyObject *meteor_read_lists(PyObject *self, PyObject *args)
+{
+    Py_buffer wanted, sources, places, lists, local;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*", &wanted, &sources, &places, &lists, &local))
+        return NULL;
+    Py_ssize_t count = wanted.len / 4, row = 0, all = sources.len / 4;
+    const uint32_t *node = wanted.buf, *source = sources.buf, *place = places.buf;
+    const int32_t *number = local.buf;
+    const uint8_t *bytes = lists.buf;
+    Pool targets = {NULL, 0, 0, 4};
+    PyObject *offsets = PyBytes_FromStringAndSize(NULL, (count + 1) * 8), *result = NULL;
+    int failed = !offsets;
+    if (!failed) {
+        int64_t *offset = (int64_t *)PyBytes_AS_STRING(offsets);
+        offset[0] = 0;
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t i = 0; i < count; i++) {
+            while (row < all && source[row] < node[i])
+                row++;
+            if (row < all && source[row] == node[i]) {
+                const uint8_t *next = bytes + place[row];
+                uint64_t held = 0;
+                int bits = 0;
+                int64_t last = -1;
+                for (;;) {
+                    while (bits <= 56 - 8 && next < bytes + place[row + 1]) {
+                        held = (held << 8) | *next++;
+                        bits += 8;
+                    }
+                    bits -= 5;
+                    int size = (int)((held >> bits) & 31);
+                    if (size == 31)
+                        break;
+                    bits -= size;
+                    last += (int64_t)((1u << size) | ((held >> bits) & ((1u << size) - 1)));
+                    if (number[last] >= 0) {
+                        if (pool_reserve(&targets, 1)) {
+                            failed = 1;
+                            break;
+                        }
+                        ((int32_t *)targets.data)[targets.size++] = number[last];
+                    }
+                }
+            }
+            if (failed)
+                break;
+            offset[i + 1] = (int64_t)targets.size;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    if (failed)
+        PyErr_NoMemory();
+    else
+        result = Py_BuildValue("Oy#", offsets, pool_bytes(&targets), (Py_ssize_t)(targets.size * 4));
+    Py_XDECREF(offsets);
+    free(targets.data);
+    PyBuffer_Release(&wanted);
+    PyBuffer_Release(&sources);
+    PyBuffer_Release(&places);
+    PyBuffer_Release(&lists);
+    PyBuffer_Release(&local);
+    return result;
+}
