@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import unescape
@@ -22,6 +23,7 @@ SHIPPED = "spacy-en"
 _BATCH = 256
 _LONGEST = 5000  # characters; a caption beyond this is cut
 _NEEDED = ("tagger", "parser")
+_SYMBOLS = frozenset({"So", "Sk", "Cs", "Co", "Cn", "Cf"})
 _SPACES = re.compile(r"\s+")
 
 
@@ -68,6 +70,9 @@ def name(parser: str = SHIPPED) -> str:
 def clean(text: str) -> str:
     """One line without doubled blanks; capitals throughout are made small, they mislead the tagger."""
     text = _SPACES.sub(" ", unescape(text[:_LONGEST])).strip()
+    if not text.isascii():  # emoji and other symbols are no words; the parser would make verbs of them
+        text = "".join(" " if unicodedata.category(letter) in _SYMBOLS else letter for letter in text)
+        text = _SPACES.sub(" ", text).strip()
     letters = [letter for letter in text if letter.isalpha()]
     if len(letters) > 3 and sum(map(str.isupper, letters)) > 0.7 * len(letters):
         text = text.lower()

@@ -1,0 +1,96 @@
+"""Scene graphs of captions: what objects, attributes and relations each one claims.
+
+    vericap parse "A man riding a brown horse on the beach"
+    vericap parse captions.json --draw graphs/ --output graphs.jsonl
+    vericap parse captions.txt --json
+
+CAPTIONS is a file (COCO results, JSONL, CSV, Parquet, or .txt with one caption a line), - for standard input, or a
+caption itself. A caption in which nothing is found is reported with the reason, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from vericap.cli.common import positive, report_problems, say
+from vericap.errors import Problem
+from vericap.graphs.scene_graph import SceneGraph
+from vericap.run.batch import Settings
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("captions", metavar="CAPTIONS", help="a file, - for standard input, or a caption")
+    parser.add_argument("--lang", default="en", choices=("en", "ja"), help="language (default: en)")
+    parser.add_argument("--parser", metavar="NAME", help="an installed spaCy English pipeline to use instead")
+    parser.add_argument("--draw", type=Path, metavar="DIR", help="write one SVG picture per caption here")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the graphs here, one JSON a line")
+    parser.add_argument("--json", action="store_true", help="print JSON records")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes to use")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where graphs are kept by content")
+    parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar")
+
+
+def run(args: argparse.Namespace) -> int:
+    from vericap.graphs.analysis import parse_texts
+
+    records, problems = read_captions(args.captions)
+    settings = Settings(lang=args.lang, workers=args.workers, cache=args.cache, progress=not args.quiet)
+    texts = list(dict.fromkeys(text for _, text in records))
+    graphs = dict(zip(texts, parse_texts(texts, settings, parser=args.parser or "")))
+    problems += [Problem(key, graphs[text].reason) for key, text in records if not graphs[text]]
+    lines = [
+        json.dumps({"id": key, "caption": text, **graphs[text].to_dict()}, ensure_ascii=False) for key, text in records
+    ]
+    if args.output:
+        args.output.write_text("".join(line + "\n" for line in lines), "utf-8")
+    if args.draw:
+        draw(records, graphs, args.draw)
+    if args.json:
+        print("\n".join(lines))
+    elif not args.output:
+        print("\n\n".join(plain(key, text, graphs[text]) for key, text in records))
+    report_problems(problems)
+    return 1 if problems else 0
+
+
+def read_captions(source: str) -> tuple[list[tuple[str, str]], list[Problem]]:
+    """(id, caption) records of a file, of standard input, or the caption given itself."""
+    from vericap.io import load
+
+    if " " in source.strip() and not Path(source).exists():
+        return [("1", source)], []
+    loaded = load(source)
+    return [(sample.id, sample.candidate) for sample in loaded.samples], list(loaded.problems)
+
+
+def plain(key: str, text: str, graph: SceneGraph) -> str:
+    """A graph for reading."""
+    lines = [f"{key}: {text}" if key != "1" else text]
+    own: dict[int, list[str]] = {}
+    for place, attribute in graph.attributes:
+        own.setdefault(place, []).append(attribute)
+    for place, name in enumerate(graph.objects):
+        lines.append(f"  {name}" + (f" ({', '.join(own[place])})" if place in own else ""))
+    lines += [f"  {graph.objects[s]} - {relation} - {graph.objects[o]}" for s, relation, o in graph.relations]
+    if not graph:
+        lines.append(f"  nothing: {graph.reason}")
+    return "\n".join(lines)
+
+
+def draw(records: Sequence[tuple[str, str]], graphs: dict[str, SceneGraph], folder: Path) -> None:
+    """One SVG file per caption, named by its id."""
+    folder.mkdir(parents=True, exist_ok=True)
+    used: set[str] = set()
+    for key, text in records:
+        name = _UNSAFE.sub("_", key).strip("._") or "caption"
+        while name in used:
+            name += "_"
+        used.add(name)
+        (folder / f"{name}.svg").write_text(graphs[text].draw(title=text[:160]), "utf-8")
+    say(f"{len(used)} pictures are in {folder}")
