@@ -21,6 +21,7 @@ from vericap.meta.human import human_ceiling
 from vericap.meta.judgements import Judgements, Pairs, Ratings, Retrieval, Systems
 from vericap.meta.protocols import protocol_of, protocols_of
 from vericap.meta.scoring import Store
+from vericap.meta.task import make_task
 from vericap.metrics.registry import split
 from vericap.report.tables import Table
 
@@ -206,8 +207,10 @@ def _ceiling(args: argparse.Namespace, data: Judgements) -> int:
         raise VericapError(f"data set '{data.name}' has no raters to compare")
     table = Table(["statistic", "two raters", "one against the others", "raters"], digits=2)
     table.title = f"{data.name}: agreement between raters (x100)"
+    task = make_task(data, protocol_of(data.name, args.protocol))
+    table.notes = [f"{len(task.rows)} captions, as kept by {task.protocol.name}"]
     for statistic in ("tau-c", "tau-b", "spearman", "pearson"):
-        found = human_ceiling(data, statistic=statistic)
+        found = human_ceiling(data, statistic=statistic, aspect=task.protocol.aspect, rows=task.rows)
         table.add(statistic, 100 * found.between, 100 * found.others, found.raters)
     _emit(args, table)
     return 0

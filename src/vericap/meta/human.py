@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vericap.errors import VericapError
 from vericap.meta.agreement import correlation, why_undefined
@@ -24,9 +25,19 @@ class Ceiling:
     pairs: int
 
 
-def human_ceiling(data: Ratings, *, statistic: str = "tau-c", aspect: str = "rating") -> Ceiling:
-    """r_human = mean correlation between raters; raters are columns of the ratings (or votes of a crowd)."""
+def human_ceiling(
+    data: Ratings,
+    *,
+    statistic: str = "tau-c",
+    aspect: str = "rating",
+    rows: NDArray[np.int64] | None = None,
+) -> Ceiling:
+    """r_human = mean correlation between raters; raters are columns of the ratings (or votes of a crowd).
+
+    `rows` are the captions that a protocol keeps (`Task.rows`); all of them by default.
+    """
     ratings = _votes(data) if data.votes is not None else data.aspect(aspect)
+    ratings = ratings if rows is None else ratings[rows]
     columns = [c for c in range(ratings.shape[1]) if (~np.isnan(ratings[:, c])).sum() > 1]
     if len(columns) < 2:
         raise VericapError(

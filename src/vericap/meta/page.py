@@ -131,7 +131,7 @@ def _judged(
         table = agreement_table(found)
         table.notes += [f"{metric}: {reason}" for metric, reason in reasons.items()]
         if isinstance(data, Ratings):
-            table.notes += _ceiling(data, protocol.statistic)
+            table.notes += _ceiling(data, found)
         parts.append(_section(protocol.name, table))
         if name == "human-machine" and isinstance(data, Pairs):
             parts.append(_averages(data, found))
@@ -142,9 +142,11 @@ def _sort(found: Agreements) -> None:
     found.lines.sort(key=lambda line: (line.value is None, -(line.value or 0.0)))
 
 
-def _ceiling(data: Ratings, statistic: str) -> list[str]:
+def _ceiling(data: Ratings, found: Agreements) -> list[str]:
+    statistic = found.protocol.statistic
+    rows = found.task.rows if found.task else None
     try:
-        ceiling = human_ceiling(data, statistic=statistic)
+        ceiling = human_ceiling(data, statistic=statistic, rows=rows)
     except VericapError:
         return []  # one rater, or only their mean: there is no ceiling to print
     return [

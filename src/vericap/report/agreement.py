@@ -33,7 +33,7 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
     columns += ["sd of runs"] if spread else []
     columns += [*groups, "to best", "p", "published"]
     table = Table(columns, title=f"{found.dataset}: {found.protocol.name}", digits=2)
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     for line in found.lines:
         cells: list[Cell] = [line.metric, percent(line.value), span(line.interval)]
         cells += [percent(line.deviation)] if spread else []
@@ -57,7 +57,7 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
     if groups:
         table.notes.append("The overall value is the mean over the groups.")
     if sources:
-        table.notes += notes
+        table.notes += [f"Published {', '.join(cells)}: {where}." for where, cells in notes.items()]
     table.notes += [f"{line.metric}: {line.reason}" for line in found.lines if line.value is None]
     table.notes += [
         f"{line.metric}: {line.unscored} captions could not be scored and are left out"
@@ -75,19 +75,16 @@ def _group(line: Line, name: str) -> str | None:
     return f"{100 * value:.1f}" if spread != spread else f"{100 * value:.1f} ± {100 * spread:.1f}"
 
 
-def _published(found: Agreements, line: Line, notes: list[str]) -> str | None:
-    """Numbers of the same protocol; a number made otherwise is marked with ‡ and said so below."""
+def _published(found: Agreements, line: Line, notes: dict[str, list[str]]) -> str | None:
+    """Numbers of the same protocol; only where there is none, others, marked ‡ as not comparable."""
+    items = [item for item in line.published if not item.group]
+    same = [i for i in items if i.protocol == found.protocol.name and "4,000 pairs" not in i.note]
     cells = []
-    for item in line.published:
-        if item.group:
-            continue
-        same = item.protocol == found.protocol.name and "pairs" not in item.note
-        mark = "" if same else "‡"
-        cells.append(f"{item.value:.{item.digits}f}{mark}")
-        where = item.source if same else f"{item.source} ({item.protocol}{', ' + item.note if item.note else ''})"
-        note = f"published {item.label} {cells[-1]}: {where}"
-        if note not in notes:
-            notes.append(note)
+    for item in same or items:
+        cells.append(f"{item.value:.{item.digits}f}{'' if same else '‡'}")
+        remark = f"; {item.note}" if item.note else ""
+        where = item.source + remark if same else f"{item.source}; {item.protocol}{remark}"
+        notes.setdefault(where, []).append(f"{item.label} {cells[-1]}")
     return " / ".join(cells) or None
 
 
