@@ -71,19 +71,22 @@ class Result:
         for name, statistics in self.statistics.items():
             columns[name] = self[name]
             columns.update({f"{name}.{suffix}": values for suffix, values in statistics.columns.items()})
-        reasons = self._reasons()
-        if reasons:
-            columns["problem"] = [reasons.get(row) for row in range(len(self.ids))]
+        for column, undefined in (("problem", True), ("remark", False)):
+            reasons = self._reasons(undefined)
+            if reasons:
+                columns[column] = [reasons.get(row) for row in range(len(self.ids))]
         for name, statistics in self.statistics.items():
             if statistics.explanations is not None:
                 columns[f"{name}.explanation"] = statistics.explanations
         return columns
 
-    def _reasons(self) -> dict[int, str]:
+    def _reasons(self, undefined: bool) -> dict[int, str]:
+        """Reasons of rows without a score, or of rows with one."""
         found: dict[int, list[str]] = {}
         for name, statistics in self.statistics.items():
             for row, reason in statistics.problems.items():
-                found.setdefault(row, []).append(f"{name}: {reason}")
+                if statistics.undefined(row) == undefined:
+                    found.setdefault(row, []).append(f"{name}: {reason}")
         return {row: "; ".join(reasons) for row, reasons in found.items()}
 
     def records(self) -> Iterator[dict[str, Any]]:

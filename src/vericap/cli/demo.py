@@ -24,26 +24,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    folder = ROOT / "demo"
+    folder, out = ROOT / "demo", args.output
     photos = folder / "photos"
-    args.output.mkdir(parents=True, exist_ok=True)
-    references = ["--references", str(folder / "references.jsonl")]
+    out.mkdir(parents=True, exist_ok=True)
     metrics = ",".join(name for name in (*TEXT, *IMAGE) if name in METRICS)
-    shared = [*references, "--images", str(photos), "--metrics", metrics, "--workers", str(args.workers)]
-    print(f"Twelve captions of each of three systems, on photos in {photos}\n")
-    systems = [str(folder / f"{name}.jsonl") for name in SYSTEMS]
-    code = cli.main(["compare", *systems, *shared, "--output", str(args.output / "comparison.csv")])
-    for name in SYSTEMS:
-        file = args.output / f"{name}.jsonl"
-        print(f"\n{name}: every caption's scores and their reasons are in {file}\n")
-        words = [
-            "score",
-            str(folder / f"{name}.jsonl"),
-            *shared,
-            "--output",
-            str(file),
-            "--explain",
-            "--confidence",
-        ]
+    shared = ["--references", str(folder / "references.jsonl"), "--images", str(photos), "--metrics", metrics]
+    shared += ["--workers", str(args.workers)]
+    systems = {name: str(folder / f"{name}.jsonl") for name in SYSTEMS}
+    print("Twelve captions of each of three systems, on six photos\n")
+    steps = [["compare", *systems.values(), *shared, "--output", str(out / "comparison.csv")]]
+    for name, file in systems.items():
+        steps.append(["score", file, *shared, "--output", str(out / f"{name}.jsonl"), "--explain", "--confidence"])
+    steps.append(["detect", str(photos), "--output", str(out / "objects.jsonl"), "--draw", str(out / "objects")])
+    steps.append(["parse", systems["careful"], "--output", str(out / "graphs.jsonl"), "--draw", str(out / "graphs")])
+    code = 0
+    for words in steps:
+        print(f"$ vericap {' '.join(shorten(word, folder) for word in words)}\n", flush=True)
         code = max(code, cli.main(words))
+        print(flush=True)
+    print(f"Written to {out}: scores and reasons (*.jsonl), photos with boxes (objects/), scene graphs (graphs/).")
     return code
+
+
+def shorten(word: str, folder: Path) -> str:
+    return word.replace(f"{folder}/", "demo/").replace(str(folder), "demo")

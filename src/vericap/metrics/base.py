@@ -63,6 +63,10 @@ class Statistics:
         values = np.asarray(self.values, dtype=np.float64)
         self.values = values[:, None] if values.ndim == 1 else values
 
+    def undefined(self, row: int) -> bool:
+        """A row without a score; a reason in `problems` for any other row only explains its score."""
+        return bool(np.isnan(self.values[row, 0]))
+
     @staticmethod
     def concatenate(parts: Sequence[Statistics]) -> Statistics:
         """Join the statistics of consecutive shards."""
@@ -94,6 +98,7 @@ class Metric(ABC):
     needs: ClassVar[tuple[str, ...]] = ("references",)
     analyses: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[Mapping[str, Option]] = {}
+    reads_references: ClassVar[bool] = True  # where they are at hand; names their number in the signature
     languages: ClassVar[tuple[str, ...]] = ()  # empty: any
     version: ClassVar[str] = "1"
 
@@ -138,10 +143,11 @@ class Metric(ABC):
         from vericap import __version__
 
         parts: dict[str, str] = {"metric": self.name}
-        parts.update({name: str(getattr(self.opt, name)) for name in self.options})
+        values = {name: str(getattr(self.opt, name)) for name in self.options}
+        parts.update({name: value for name, value in values.items() if value})
         if "tokens" in self.analyses:
             parts["tok"] = batch.settings.tokenizer
-        if "references" in self.needs or batch.reference_index.size:
+        if self.reads_references:
             parts["refs"] = batch.reference_summary()
         parts.update(self.signature_parts(batch))
         parts["version"] = f"{__version__}/{self.version}"

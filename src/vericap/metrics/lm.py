@@ -40,6 +40,7 @@ class Scored:
 
 class Lm(Metric):
     name, title = "lm", "LM fluency"
+    reads_references = False
     range = (float("-inf"), float("inf"))
     needs = ()
     analyses = ("tokens",)

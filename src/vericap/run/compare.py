@@ -46,7 +46,9 @@ class Comparison:
 
     def table(self, *, digits: int = 4) -> Table:
         """Systems x metrics; * marks p < 0.05 against the first system."""
-        table = Table(["system", *self.metrics], digits=digits)
+        judges = self.results[self.baseline].metrics
+        heads = [f"{name} (lower)" if judges[name].direction == "lower" else name for name in self.metrics]
+        table = Table(["system", *heads], digits=digits)
         for system, result in self.results.items():
             cells = []
             for metric in self.metrics:

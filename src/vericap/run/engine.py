@@ -41,14 +41,25 @@ def score_batch(
         candidates=batch.candidate_texts(),
     )
     for name, found in statistics.items():
-        result.warnings += [text for text in found.warnings if text not in result.warnings]
-        result.problems += [
-            Problem(batch.ids[row], f"{name}: {why}") for row, why in sorted(found.problems.items())
-        ]
+        report(result, name, found)
     result.corpus = corpus_scores(result, batch)
     if confidence:
         add_intervals(result, resamples=resamples, seed=batch.settings.seed)
     return result
+
+
+def report(result: Result, name: str, found: Statistics) -> None:
+    """Rows without a score are problems; rows whose score has a reason are summed up in a warning."""
+    result.warnings += [text for text in found.warnings if text not in result.warnings]
+    remarks: dict[str, list[str]] = {}
+    for row, why in sorted(found.problems.items()):
+        if found.undefined(row):
+            result.problems.append(Problem(result.ids[row], f"{name}: {why}"))
+        else:
+            remarks.setdefault(why, []).append(result.ids[row])
+    for why, ids in remarks.items():
+        some = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        result.warnings.append(f"{name}: {why} (id {some})")
 
 
 def check_needs(metric: Metric, batch: Batch) -> None:
