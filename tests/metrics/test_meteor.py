@@ -160,6 +160,18 @@ def test_other_languages_use_exact_matches() -> None:
         make("meteor:matchers=exact+stem").statistics(batch)
 
 
+def test_explanation_names_matches_and_what_is_left() -> None:
+    sample = Sample("1", "a man rides a large horse", ("two cats", "a man is riding a big horse"))
+    batch = Batch.of([sample, Sample("2", "a dog", ())], Settings(tokenizer="none", explain=True))
+    first, second = Meteor().statistics(batch).explanations or [None, None]
+    assert second is None
+    assert first is not None
+    assert first["reference"] == sample.references[1]
+    assert {"candidate": "large", "reference": "big", "matcher": "synonym"} in first["matches"]
+    assert first["candidate_only"] == []
+    assert json.loads(json.dumps(first)) == first
+
+
 def test_scores_of_nothing() -> None:
     assert meteor_align.scores(np.zeros(meteor_align.COLUMNS)) == 0.0
     assert Meteor().statistics(batch_of([])).values.shape == (0, meteor_align.COLUMNS)

@@ -18,6 +18,30 @@ from vericap.text.meteor_words import meteor_words
 _ROWS = 4000  # samples between two steps of the progress bar
 
 
+def explain(aligner: meteor_align.Aligner, batch: Batch, row: int, best: int) -> dict[str, Any] | None:
+    """The alignment with the best reference: what was matched by which matcher, and what was left over."""
+    if best < 0:
+        return None
+    candidate, reference = int(batch.candidates[row]), int(batch.references(row)[best])
+    path = aligner.align(candidate, reference)
+    own, other = aligner.texts[candidate], aligner.texts[reference]
+    matches = [
+        {
+            "candidate": " ".join(own[m.other : m.other + m.other_length]),
+            "reference": " ".join(other[m.start : m.start + m.length]),
+            "matcher": MATCHERS[m.stage],
+        }
+        for m in path.matches
+    ]
+    return {
+        "reference": batch.texts[reference],
+        "matches": matches,
+        "chunks": path.chunks,
+        "candidate_only": [word for place, word in enumerate(own) if not path.other_used >> place & 1],
+        "reference_only": [word for place, word in enumerate(other) if not path.used >> place & 1],
+    }
+
+
 class Meteor(Metric):
     name, title = "meteor", "METEOR"
     range = (0.0, 1.0)
@@ -53,11 +77,17 @@ class Meteor(Metric):
         words = word_features(texts.vocabulary, matchers, english=english)
         phrases = find_phrases(texts, words.number) if "paraphrase" in matchers else no_phrases(len(texts))
         values = np.empty((len(batch), meteor_align.COLUMNS))
+        chosen = np.empty(len(batch), dtype=np.int32)
         starts = progress(range(0, len(batch), _ROWS), what="METEOR", show=batch.settings.progress)
         for start in starts:
             rows = slice(start, start + _ROWS)
-            values[rows], _ = meteor_align.best_statistics(texts, words, phrases, matchers, batch, rows)
-        return without_references(batch, values)
+            best = meteor_align.best_statistics(texts, words, phrases, matchers, batch, rows)
+            values[rows], chosen[rows] = best
+        found = without_references(batch, values)
+        if batch.settings.explain:
+            aligner = meteor_align.Aligner(texts, words, phrases, matchers)
+            found.explanations = [explain(aligner, batch, row, int(best)) for row, best in enumerate(chosen)]
+        return found
 
     def captions(self, values: Floats) -> Floats:
         return meteor_align.scores(values)

@@ -102,10 +102,11 @@ static PyObject *align(PyObject *self, PyObject *args)
     work.found.item = work.used.item = 8;
     size_t numbers = (size_t)(b[12].len / 8);
     work.head = malloc(numbers * 4 + 4), work.inverse_head = malloc(numbers * 4 + 4);
+    work.pairs = calloc(PAIRS, 8);
     Py_ssize_t rows = b[14].len / 8;
     PyObject *values = PyBytes_FromStringAndSize(NULL, rows * COLUMNS * (Py_ssize_t)sizeof(double));
     PyObject *chosen = PyBytes_FromStringAndSize(NULL, rows * 4), *result = NULL;
-    int failed = !values || !chosen || !work.head || !work.inverse_head;
+    int failed = !values || !chosen || !work.head || !work.inverse_head || !work.pairs;
     if (!failed) {
         memset(work.head, 0xff, numbers * 4 + 4);
         memset(work.inverse_head, 0xff, numbers * 4 + 4);
@@ -128,6 +129,7 @@ static PyObject *align(PyObject *self, PyObject *args)
     free(work.matches.data), free(work.firsts.data), free(work.steps.data), free(work.cover1.data);
     free(work.cover2.data), free(work.fixed.data), free(work.found.data), free(work.used.data);
     free(work.inverse.data), free(work.head), free(work.inverse_head), free(work.chain);
+    free(work.pairs);
     for (int k = 0; k < 17; k++)
         PyBuffer_Release(b + k);
     return result;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGES = 4, COLUMNS = 21, LONGEST = 7, BEAM = 40 };
+enum { STAGES = 4, COLUMNS = 21, LONGEST = 7, BEAM = 40, PAIRS = 1 << 16 };
 
 typedef struct { void *data; size_t size, room, item; } Pool;
 
@@ -43,6 +43,7 @@ typedef struct {
     Pool matches, firsts, steps, cover1, cover2, fixed, found, used, inverse;
     int32_t *head, *chain, *inverse_head; /* by phrase number: first place in the candidate */
     int64_t chain_room;
+    uint64_t *pairs; /* recent answers: do two words share a synset? */
 } Work;
 
 /* meteor_phrases.c */

@@ -10,10 +10,8 @@ Text meteor_text(const Work *work, int64_t text)
     return found;
 }
 
-static int share_synset(const Work *work, int32_t a, int32_t b)
+static int sets_meet(const Work *work, int32_t a, int32_t b)
 {
-    if (!(work->signature[a] & work->signature[b]))
-        return 0;
     int64_t i = work->synset_offset[a], j = work->synset_offset[b];
     int64_t end_i = work->synset_offset[a + 1], end_j = work->synset_offset[b + 1];
     while (i < end_i && j < end_j) {
@@ -25,6 +23,18 @@ static int share_synset(const Work *work, int32_t a, int32_t b)
             j++;
     }
     return 0;
+}
+
+/* Captions use the same words over and over, so answers are kept: word, word, 1, answer in one number. */
+static int share_synset(const Work *work, int32_t a, int32_t b)
+{
+    if (!(work->signature[a] & work->signature[b]))
+        return 0;
+    uint64_t asked = (uint64_t)a << 33 | (uint64_t)b << 2 | 2;
+    uint64_t *kept = work->pairs + (((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA6Bu) >> 8) % PAIRS;
+    if ((*kept | 1) != (asked | 1))
+        *kept = asked | (uint64_t)sets_meet(work, a, b);
+    return (int)(*kept & 1);
 }
 
 static int add_match(Work *work, int64_t i, int64_t length, int64_t j, int64_t other_length, int stage)

@@ -240,7 +240,8 @@ def best_statistics(
     kernel = load("meteor")
     if kernel is not None:
         flags = sum(1 << MATCHERS.index(name) for name in matchers)
-        columns = ((texts.offsets, texts.ids), words.columns(), phrases.columns())
+        ids = (np.ascontiguousarray(texts.offsets, np.int64), np.ascontiguousarray(texts.ids, np.int32))
+        columns = (ids, words.columns(), phrases.columns())
         found = kernel.align(*columns, candidates, offsets, batch.reference_index, flags)
         values = np.frombuffer(found[0]).reshape(len(candidates), COLUMNS)
         return values, np.frombuffer(found[1], dtype=np.int32)

@@ -96,7 +96,8 @@ def find_phrases(words: Tokens, number: NDArray[np.int32]) -> Phrases:
     numbers = number[words.ids] if len(words.ids) else np.zeros(0, dtype=np.int32)
     kernel = load("meteor")
     if kernel is not None:
-        found = kernel.find_phrases(words.offsets, numbers, table.labels, table.children, len(table.number))
+        texts = np.ascontiguousarray(words.offsets, np.int64)
+        found = kernel.find_phrases(texts, numbers, table.labels, table.children, len(table.number))
         offsets, spans, nodes = (np.frombuffer(part, kind) for part, kind in zip(found, ("<i8", "<i4", "<u4")))
     else:
         offsets, spans, nodes = _walk(table, words.offsets, numbers)
