@@ -145,11 +145,7 @@ class Converter:
         self.activate(option, result, name)
 
     def activation_name(self, option: Any, name: str) -> str:
-        return (
-            name
-            if option.FusedActivationFunction() == tflite.ActivationFunctionType.NONE
-            else f"{name}.linear"
-        )
+        return name if option.FusedActivationFunction() == tflite.ActivationFunctionType.NONE else f"{name}.linear"
 
     def activate(self, option: Any, result: str, name: str) -> None:
         function = option.FusedActivationFunction()
@@ -240,9 +236,7 @@ class Converter:
             axis=1,
         )
         self.node("Sigmoid", ["logits"], "scores")
-        self.node(
-            "GatherElements", ["box", self.node("Expand", ["top.rows", four], "rows.box")], "code", axis=1
-        )
+        self.node("GatherElements", ["box", self.node("Expand", ["top.rows", four], "rows.box")], "code", axis=1)
         anchors = self.constant("anchors", self.anchors.astype(np.float32))
         self.node("Gather", [anchors, "top.index"], "anchor", axis=0)
         two = self.constant("split", np.array([2, 2], dtype=np.int64))
@@ -270,12 +264,15 @@ class Converter:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--threshold", type=float, default=0.35, help="by benchmarks/detector_f1.py")
+    parser.add_argument(
+        "--describe",
+        choices=("letterbox", "stretch"),
+        help="write detector.json too, so that benchmarks/detector_f1.py --model FOLDER/detector.onnx measures it",
+    )
     args = parser.parse_args()
     source = Flatbuffer(args.source)
     size = source.tensor(source.graph.InputsAsNumpy()[0]).shape[1]
@@ -302,6 +299,9 @@ def main() -> None:
         "labels": [source.labels[i] for i in converter.kept],
     }
     (args.folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+    if args.describe:
+        description = {key: meta[key] for key in ("labels", "size", "threshold")} | {"resize": args.describe}
+        (args.folder / "detector.json").write_text(json.dumps(description) + "\n")
     print(target, target.stat().st_size, "bytes")
 
 
