@@ -1,0 +1,148 @@
+"""Published numbers as data, verify's verdicts, the page and the commands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vericap.cli import main
+from vericap.meta.evaluate import evaluate
+from vericap.meta.page import human_agreement
+from vericap.meta.protocols import PROTOCOLS, protocol_of
+from vericap.meta.published import published
+from vericap.meta.task import make_task
+from vericap.meta.verify import AGREES, NOT, verify
+
+
+def test_published_numbers_name_protocol_and_source():
+    known = {protocol.name for found in PROTOCOLS.values() for protocol in found}
+    for item in published():
+        assert item.protocol in known
+        assert item.source
+        assert 0 < item.value < 100
+    assert len(published()) > 40
+
+
+def test_expert_values_to_two_decimals(data_dir):
+    verdicts = verify(
+        datasets=["flickr8k-expert"], metrics=["bleu-1", "bleu-4", "rouge-l", "cider-d"], data_folder=data_dir
+    )
+    exact = [verdict for verdict in verdicts if verdict.item.exact]
+    assert len(exact) == 9
+    assert {verdict.status for verdict in exact} == {AGREES}
+
+
+def test_expert_interval_is_sensible(data_dir):
+    line = evaluate("flickr8k-expert", "cider-d", data_folder=data_dir, resamples=300)["cider-d"]
+    low, high = line.interval
+    assert 0.41 < low < 0.43
+    assert 0.45 < high < 0.47
+
+
+def test_crowd_references_lose_judged_captions(data_dir):
+    """The sampled half of the Flickr8k-CF check; `vericap verify` recomputes all 47,830 pairs."""
+    from vericap.meta.catalogue import load
+
+    task = make_task(load("flickr8k-cf", data_dir), protocol_of("flickr8k-cf"))
+    assert len(task.rows) == 47830
+    counts = np.bincount([len(sample.references) for sample in task.samples()[:2000]])
+    assert counts[4] > 0
+    assert counts[5] > 0
+
+
+def test_pascal_runs(data_dir):
+    found = evaluate("pascal50s", "rouge-l", data_folder=data_dir, resamples=100)
+    line = found["rouge-l"]
+    assert list(line.groups) == ["HC", "HI", "HM", "MM"]
+    assert line.captions == 811
+    assert 0.76 < line.value < 0.80
+    assert 0 < line.deviation < 0.03
+    other = evaluate("pascal50s", "rouge-l", protocol="votes11", data_folder=data_dir, resamples=0)
+    assert other["rouge-l"].value != line.value
+
+
+def test_numbers_on_more_data_are_not_compared(data_dir):
+    verdicts = verify(datasets=["pascal50s"], metrics=["cider-d"], data_folder=data_dir)
+    assert {verdict.status for verdict in verdicts} == {NOT}
+    assert "811 are here" in verdicts[0].why
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A small Flickr8k-shaped folder and its Karpathy-shaped neighbour."""
+    import json
+
+    folder = tmp_path / "flickr8k"
+    folder.mkdir()
+    words = ["a", "brown", "dog", "runs", "fast", "over", "the", "wet", "grass"]
+    tokens = [
+        f"i{k}.jpg#{n}\t{' '.join(words[n : n + 2 + (k + n) % 4])} number {k}" for k in range(6) for n in range(5)
+    ]
+    (folder / "Flickr8k.token.txt").write_text("\n".join(tokens))
+    rows = [
+        f"i{k}.jpg\ti{(k + s) % 6}.jpg#{s}\t{1 + (k + s) % 4}\t{1 + s}\t{1 + (k * s) % 4}"
+        for k in range(6)
+        for s in range(1, 4)
+    ]
+    (folder / "ExpertAnnotations.txt").write_text("\n".join(rows))
+    (tmp_path / "coco").mkdir()
+    references = {str(k): [f"a dog number {k}", "a dog runs", "the dog"] for k in range(6)}
+    (tmp_path / "coco" / "karpathy_test_references.json").write_text(json.dumps(references))
+    for name, text in (("one", "a dog runs"), ("two", "cat")):
+        captions = [{"image_id": k, "caption": f"{text} {k}"} for k in range(6)]
+        (tmp_path / "coco" / f"karpathy_test_{name}.json").write_text(json.dumps(captions))
+    return tmp_path
+
+
+def test_page_lists_failing_metrics_with_reasons(tiny, monkeypatch):
+    from vericap.metrics import registry
+
+    monkeypatch.setitem(registry.METRICS, "absent", "vericap.metrics.absent:Absent")
+    text = human_agreement(metrics=["rouge-l", "absent"], data_folder=tiny, resamples=20)
+    assert "## flickr8k-expert/published" in text
+    assert "## karpathy-test" in text
+    assert "## human-machine/4-references" in text
+    assert "absent: ModuleNotFoundError" in text
+    assert "People among themselves" in text
+    assert "Data sets that were not at hand" in text
+
+
+def test_commands(tiny, tmp_path, capsys):
+    data = ["--data", str(tiny), "--quiet"]
+    assert main(["meta", "--list", "--data", str(tiny)]) == 0
+    assert "flickr8k-expert" in capsys.readouterr().out
+    assert main(["meta", "flickr8k-expert", "--protocols", *data]) == 0
+    assert "ratings kept apart" in capsys.readouterr().out
+    report = tmp_path / "table.tex"
+    assert main(["meta", "flickr8k-expert", "-m", "rouge-l,bleu-1", "--resamples", "20", "-o", str(report), *data]) == 0
+    assert "rouge-l" in capsys.readouterr().out
+    assert "tabular" in report.read_text()
+    assert main(["meta", "flickr8k-expert", "-m", "rouge-l", "--references", "1,2", "--runs", "2", *data]) == 0
+    assert "2 refs" in capsys.readouterr().out
+    assert main(["meta", "flickr8k-expert", "--ceiling", *data]) == 0
+    assert main(["meta", "flickr8k-expert", "-m", "rouge-l", "--failures", "rouge-l", "--theta", "0.1", *data]) == 0
+    assert main(["meta", "karpathy-test", "-m", "rouge-l", "--resamples", "50", *data]) == 0
+    assert "one > two" in capsys.readouterr().out
+    page = tmp_path / "page.md"
+    assert main(["meta", "all", "-m", "rouge-l", "--page", str(page), "--resamples", "10", *data]) == 0
+    assert page.read_text().startswith("# Agreement with people")
+
+
+def test_commands_refuse_with_reasons(tiny, capsys):
+    assert main(["meta"]) == 2
+    assert "name a data set" in capsys.readouterr().err
+    assert main(["meta", "thumb", "--data", str(tiny)]) == 2
+    assert "github.com/jungokasai/THumB" in capsys.readouterr().err
+    assert main(["verify", "--datasets", "nothing"]) == 2
+    assert main(["verify", "--datasets", "composite", "--data", str(tiny)]) == 0
+    assert "not comparable" in capsys.readouterr().out
+
+
+def test_figures(tiny, tmp_path):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "figures"
+    words = ["meta", "flickr8k-expert", "-m", "rouge-l,bleu-1", "--references", "1,2", "--runs", "2"]
+    assert main([*words, "--figures", str(folder), "--resamples", "20", "--data", str(tiny), "-q"]) == 0
+    names = sorted(path.name.removeprefix("flickr8k-expert-") for path in folder.iterdir())
+    assert names == ["correlations.png", "distributions.png", "references.png"]
+    assert all(path.stat().st_size > 5000 for path in folder.iterdir())
