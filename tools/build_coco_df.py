@@ -1,4 +1,4 @@
-"""Build src/vericap/data/coco-val-df from the COCO val2014 captions: python tools/build_coco_df.py captions_val2014.json.gz
+"""Build src/vericap/data/coco-val-df: python tools/build_coco_df.py captions_val2014.json.gz
 
 N-grams seen in one image weigh as much as unknown ones, so only those seen in two or more are stored; every stored
 count is exact.

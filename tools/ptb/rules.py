@@ -57,35 +57,36 @@ NAMES: dict[str, object] = {
     "url": r"""(?i:https?):// [^\ \t\n\f\r"<>|(){}]+ [^\ \t\n\f\r"<>|.!?(){},-]""",
     "site": r"""( (?i:www)\. ([^\ \t\n\f\r"<>|.!?(){},]+ \.)+ [a-zA-Z]{2,4}
                 | ([^\ \t\n\f\r"`'<>|.!?(){},-_$]+ \.)+ (?i:com|net|org|edu) )
-                (/ [^\ \t\n\f\r"<>|(){}]+ [^\ \t\n\f\r"<>|.!?(){},-])?""",
+                (/ [^\ \t\n\f\r"<>|()]+ [^\ \t\n\f\r"<>|.!?(){},-])?""",
     "mail": r"""(&(?i:lt);|<)? [a-zA-Z0-9] [^\ \t\n\f\r"<>|()\u00A0{}]* @ ([^\ \t\n\f\r"<>|().\u00A0{}]+ \.)*
                 [^\ \t\n\f\r"<>|().\u00A0{}]+ (&(?i:gt);|>)?""",
     "sgml": r"""< ( [!?] [A-Za-z-] [^>\r\n]*
-                  | /? [A-Za-z] [A-Za-z0-9:._-]*
-                    ([\ ]+ [A-Za-z] [A-Za-z0-9:._-]*
-                       ([\ ]* = [\ ]* ('[^'\r\n]*' | "[^"\r\n]*" | [A-Za-z] [A-Za-z0-9:._-]*))? )* [\ ]* /? ) [\ ]* >""",
+                  | / [A-Za-z] [A-Za-z0-9:._-]* [\ ]*
+                  | [A-Za-z] [A-Za-z0-9:._-]*
+                    ([\ ]+ [A-Za-z] [A-Za-z0-9:._-]* ([\ ]* = [\ ]* ('[^'\r\n]*' | "[^"\r\n]*"))? )* [\ ]* /? [\ ]* ) >""",
     # abbreviations: with the full stop one token
     # "early" ones end before the next two characters, whatever they are ("etc.a"), "late" ones give way to a word
     "caps": r"A(?i:rk|z)|D(?i:el)|I(?i:ll)|L(?i:a)|M(?i:ass|iss)|O(?i:re)|P(?i:a)|T(?i:ex)|W(?i:ash)",
-    "early": r"""(?i: al|ala|apr|ariz|assn|aug|bancorp|bhd|bldg|blvd|bros|calif|cos?|colo|conn|corp|ct|dak|dec|esq|est|etc
-        |ext|feb|fla|fri|ga|inc|ind|intl|jan|jr|jul|jun|kans?|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla|penn
-        |plc|rd|rt|sept?|seq|sq|sr|sys|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo) | {caps} | [Pp]p?t[ey]s?
+    "early": r"""(?i: al|ala|apr|ariz|assn|aug|bancorp|bhd|bldg|blvd|bros|calif|cos?|colo|conn|corp|ct|dak|dec|esq|est
+        |etc|ext|feb|fla|fri|ga|inc|ind|intl|jan|jr|jul|jun|kans?|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla
+        |penn|plc|rd|rt|sept?|seq|sq|sr|sys|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo) | {caps} | [Pp]{1,2}[Tt][ey][Ss]?
         | (?i:ph|ed)\.(?i:d)""",
-    "late": r"""(?i: adj|adm|adv|alex|assoc|asst|atty|ave|brig|capt|cf|cie|cmdr|col|comdr|cpl|dept|det|drs?|elec|ens|ft|gen
-        |govs?|hon|insp|invt|jos|lieut|lt|maj|messrs|mlle|mme|mrs?|ms|msgr|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev|sens?|sfc
-        |sgt|spc|st|ste|supt|vs|wm) | [Mm](fg|tg)""",
+    "late": r"""(?i: adj|adm|adv|alex|assoc|asst|atty|ave|brig|capt|cf|cie|cmdr|col|comdr|cpl|dept|det|drs?|elec|ens|ft
+        |gen|govs?|hon|insp|invt|jos|lieut|lt|maj|messrs|mlle|mme|mrs?|ms|msgr|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev|sens?
+        |sfc|sgt|spc|st|ste|supt|vs|wm) | [Mm][ft][Gg]""",
     "numbered": r"(?i: art|ca|figs?|nos?|op|pp|prop)",
-    "initials": r"""[A-Za-z] (\.[A-Za-z])* | (Canada|Sino|Korean|EU|Japan|non)-U\.S | U\.S\.-(U\.K|U\.S\.S\.R)""",
+    "initials": r"""(?i: [a-z] (\.[a-z])* | (canada|sino|korean|eu|japan|non)-u\.s | u\.s\.-(u\.k|u\.s\.s\.r))""",
     "starter": r"""A|About|According|Additionally|After|An|As|At|But|Earlier|He|Her|Here|However|If|In|It|Last|Many|More
         |Mr\.|Ms\.|Now|Once|One|Other|Our|She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|We|What|When
         |While|Yet|You""",
     # words with an apostrophe inside
-    "apoword": r"""{apos}[nN]{apos}? | [lLdDjJ]{apos} | (?i:dunkin|somethin|ol){apos} | {apos}(?i:em) | (?i:c){apos}(?i:mon)
-        | {apos}[2-9]0[sS] | {apos}(?i:till?) | {letter}+ [aeiouyAEIOUY] ({aposlike}) [aeiouA-Z] {letter}*
-        | [A-HJ-XZn] {aposlike} {letter}{2} {letter}* | [oO] ({aposlike}) [oO] | {apos}(?i:cause) | (?i:cont{apos}d\.?) | (?i:nor{apos}easter|e{apos}er
-        |ev{apos}ry|li{apos}l|nat{apos}l|cap{apos}n|c{apos}est|d{apos}ye)""",
+    "apoword": r"""{apos} [nN] ({apos})? | [lLdDjJ] {apos} | (?i:dunkin|somethin|ol) {apos} | {apos} (?i:em)
+        | {apos} [2-9] 0 [sS] | {apos} (?i:till?|cause) | [oO] ({aposlike}) [oO] | [A-HJ-XZn] ({aposlike}) {letter}{2} {letter}*
+        | {letter}+ [aeiouyAEIOUY] ({aposlike}) [aeiouA-Z] {letter}*
+        | (?i: c{apos}mon | nor{apos}easter | e{apos}er | ev{apos}ry | li{apos}l | nat{apos}l | cap{apos}n | c{apos}est
+             | d{apos}ye | s{apos}mores | cont{apos}d\.)""",
     "file": r"""({L}|{D})+ (\. ({L}|{D})+)* \. (?i: bat|bmp|c|class|cgi|cpp|dll|doc|docx|exe|gif|gz|h|htm|html|jar
-        |java|jpeg|jpg|mov|mp3|pdf|php|pl|png|ppt|ps|py|sql|tar|txt|wav|x|xml|zip|3gp|wm[va]|avi|flv|mp[34g])""",
+        |java|jpeg|jpg|mov|mp3|pdf|php|pl|png|ppt|ps|py|sql|tar|txt|wav|x|xml|zip)""",
     "compound": r"[A-Za-z0-9] [A-Za-z0-9.,\u00AD]* (- ([A-Za-z0-9\u00AD]+ | [A-Za-z](\.[A-Za-z])+\.))+",
     "smiley": r"""[<>]? [:;=] [-o*']? [()DPdpO\\{@|\[\]]""",
     "face": r"""[-^x=~<>'] _ [-^x=~<>'] | \( [-^x=~<>'] [_.]? [-^x=~<>'] \)""",
@@ -126,6 +127,7 @@ RULES: list[Rule] = [
     Rule(r"{numbered}\.", "asis", ahead=r"({blank}|{line})? {digit}"),
     Rule(r"[A-Za-z]", "asis", ahead=r"\. ({blank}|{line})+ ({starter}|{sgml}) ({blank}|{line})"),
     Rule(r"({initials})\.", "asis"),
+    Rule(r"(?i: (canada|sino|korean|eu|japan|non)-u\.s)", "asis"),
     Rule(r"{file}", "asis", ahead=r"{blank}|{line}|[.?!,]"),
     Rule(r"{thing}", "asis"),
     Rule(r"{compound}", "word"),

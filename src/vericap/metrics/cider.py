@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from vericap.metrics.references import without_references
 from vericap.run.batch import Batch
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import table
-from vericap.text.ngrams import ORDERS, NGrams, cosines
+from vericap.text.ngrams import ORDERS, Ints, NGrams, cosines
 
 SIGMA = 6.0  # width of the length penalty, in n-grams
 
@@ -23,7 +23,7 @@ class _Cider(Metric):
     range = (0.0, 10.0)
     needs = ("references",)
     analyses = ("tokens",)
-    options = {"df": _DF}
+    options: ClassVar[Mapping[str, Option]] = {"df": _DF}
     clip: ClassVar[bool]
 
     def source(self, batch: Batch) -> str:
@@ -65,7 +65,7 @@ class _Cider(Metric):
         return found
 
     @staticmethod
-    def penalty(grams: NGrams, own: Floats, other: Floats) -> Floats:
+    def penalty(grams: NGrams, own: Ints, other: Ints) -> Floats:
         """Gaussian of the difference in length; the tool measures length in 2-grams, not in words."""
         length = np.maximum(grams.lengths - 1, 0)
         difference = (length[own] - length[other]).astype(np.float64)

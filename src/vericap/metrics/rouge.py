@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class RougeL(Metric):
     range = (0.0, 1.0)
     needs = ("references",)
     analyses = ("tokens",)
-    options = {"beta": Option(1.2, "weight of recall against precision")}
+    options: ClassVar[Mapping[str, Option]] = {"beta": Option(1.2, "weight of recall against precision")}
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         tokens = batch.analysis("tokens")

@@ -55,7 +55,7 @@ def ngrams(tokens: Tokens) -> NGrams:
     ids, offsets = np.ascontiguousarray(words.ids), np.ascontiguousarray(words.offsets)
     kernel = load("text")
     if kernel is None:
-        parts = python.ngrams(ids, offsets, len(words.vocabulary), ORDERS)
+        parts: tuple[Any, ...] = python.ngrams(ids, offsets, len(words.vocabulary), ORDERS)
     else:
         raw = kernel.ngrams(ids, offsets, len(words.vocabulary), ORDERS)
         kinds: tuple[Any, ...] = (np.int32, np.int32, np.int64, np.int64, np.int32, np.int32)

@@ -26,7 +26,7 @@ NEXT_LINE = "A "
 DROP, WORD, ASIS, JOINED, ESCAPED, QUOTES, LESS, MORE, AMP, MONEY, POUND, CENTS, HALVES, AMPED = range(14)
 
 _SOFT_HYPHEN = "\u00ad"
-_BLANKS = str.maketrans(dict.fromkeys(" \t\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u3000", "\u00a0"))
+_BLANKS = str.maketrans(" ", "\u00a0")
 _BRACKETS = str.maketrans({"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"})
 _ROUND = str.maketrans({"(": "-lrb-", ")": "-rrb-"})
 _ASCII_QUOTES = str.maketrans(
@@ -54,7 +54,7 @@ def shape(action: int, text: str) -> str:
     elif action == ESCAPED:
         text = text.translate(_BRACKETS)
     elif action == AMPED:
-        text = text.replace("&amp;", "&")
+        text = text.lower().replace("&amp;", "&")
     elif action == QUOTES:
         text = text.replace("&apos;", "'").translate(_ASCII_QUOTES)
     text = text.lower()
