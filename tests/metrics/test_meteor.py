@@ -172,6 +172,21 @@ def test_explanation_names_matches_and_what_is_left() -> None:
     assert json.loads(json.dumps(first)) == first
 
 
+def test_agreement_with_experts_is_the_tools(data_dir: Path) -> None:
+    from scipy.stats import kendalltau
+
+    from vericap.meta.datasets import flickr8k
+
+    found = flickr8k.read_expert(data_dir / "flickr8k")
+    keep = [i for i in range(len(found)) if found.candidates[i] not in found.references[i]]
+    batch = Batch.of(Sample(str(i), found.candidates[i], tuple(found.references[i])) for i in keep)
+    metric = Meteor()
+    values = metric.captions(metric.statistics(batch).values)
+    ratings = found.ratings[keep]
+    tau = kendalltau(np.repeat(values, ratings.shape[1]), ratings.ravel(), variant="c").statistic
+    assert 100 * tau == pytest.approx(41.82, abs=0.005)  # the COCO tool, same protocol
+
+
 def test_scores_of_nothing() -> None:
     assert meteor_align.scores(np.zeros(meteor_align.COLUMNS)) == 0.0
     assert Meteor().statistics(batch_of([])).values.shape == (0, meteor_align.COLUMNS)
