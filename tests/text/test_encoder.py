@@ -50,7 +50,7 @@ def test_centring_removes_the_mean_of_captions(encoder: Encoder) -> None:
     raw = encoder.encode(CAPTIONS[:3], centred=False)
     moved = module.normalise(raw - module.caption_mean())
     assert encoder.encode(CAPTIONS[:3]) == pytest.approx(moved, abs=1e-4)
-    assert (raw @ raw.T).min() > 0.7 > (moved @ moved.T).min()
+    assert (raw @ raw.T).min() > 0.6 > (moved @ moved.T).min()
 
 
 def test_cached_vectors_are_the_fresh_ones(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

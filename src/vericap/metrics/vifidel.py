@@ -29,15 +29,18 @@ class Vifidel(Metric):
     options: ClassVar[Mapping[str, Option]] = {
         "references": Option("auto", "use the references there are, or none", choices=("auto", "none")),
         "p": Option(2.0, "moving a word costs distance^p"),
-        "counts": Option("frequency", "weight of a label: how often it is there, or 1", choices=("frequency", "binary")),
+        "counts": Option(
+            "frequency", "weight of a label: how often it is there, or 1", choices=("frequency", "binary")
+        ),
         "normalise": Option(True, "bring word vectors to length 1"),
+        "centre": Option(True, "remove the mean vector of the table first"),
         "threshold": Option(0.0, "objects less sure than this are left out; 0: as the source gives them"),
         "objects": Option("", "object source for this metric alone (default: the run's --objects)"),
         "vectors": Option("encoder", "word vectors: 'encoder' or a word2vec, GloVe, fastText or .npy file"),
     }
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        space = word_space(batch, self.opt.vectors, normalise=self.opt.normalise)
+        space = self.space(batch)
         objects = self.objects(batch)
         images, unknown_labels = self.image_bags(space, objects)
         captions = space.texts.take(batch.candidates)
@@ -87,9 +90,13 @@ class Vifidel(Metric):
             unknown.append([label for label in item.labels if rows[label] < 0])
         return Bags.of(bags, binary=self.opt.counts == "binary"), unknown
 
+    def space(self, batch: Batch) -> WordSpace:
+        options = self.opt
+        return word_space(batch, options.vectors, normalise=options.normalise, centre=options.centre)
+
     def signature_parts(self, batch: Batch) -> dict[str, str]:
-        space = word_space(batch, self.opt.vectors, normalise=self.opt.normalise)
-        parts = {"vectors": space.source.name, "centred": "yes"}
+        space = self.space(batch)
+        parts = {"vectors": space.source.name}
         given = sum(item is not None for item in batch.sample_objects) if not self.opt.objects else 0
         parts["objects"] = self.opt.objects or ("record" if given == len(batch) else batch.settings.objects)
         if given and given < len(batch):

@@ -25,11 +25,12 @@ class Wmd(Metric):
         "pool": Option("best", "which reference counts", choices=("best", "worst", "mean")),
         "p": Option(2.0, "moving a word costs distance^p"),
         "normalise": Option(True, "bring word vectors to length 1"),
+        "centre": Option(True, "remove the mean vector of the table first"),
         "vectors": Option("encoder", "word vectors: 'encoder' or a word2vec, GloVe, fastText or .npy file"),
     }
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        space = word_space(batch, self.opt.vectors, normalise=self.opt.normalise)
+        space = self.space(batch)
         distance = self.pooled(batch, space)
         missing = np.flatnonzero(np.isnan(distance)).tolist()
         problems = {row: _reason(batch, space, row) for row in missing}
@@ -58,9 +59,12 @@ class Wmd(Metric):
             (np.minimum if best else np.maximum).at(pooled, row, found)
         return np.where(number > 0, pooled, np.nan)
 
+    def space(self, batch: Batch) -> WordSpace:
+        options = self.opt
+        return word_space(batch, options.vectors, normalise=options.normalise, centre=options.centre)
+
     def signature_parts(self, batch: Batch) -> dict[str, str]:
-        space = word_space(batch, self.opt.vectors, normalise=self.opt.normalise)
-        return {"vectors": space.source.name, "centred": "yes"}
+        return {"vectors": self.space(batch).source.name}
 
 
 def _reason(batch: Batch, space: WordSpace, row: int) -> str:

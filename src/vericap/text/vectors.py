@@ -163,3 +163,53 @@ def _table() -> tuple[dict[str, int], NDArray[np.int8], Rows]:
     table = np.load(store.path("word_vectors", "vectors.npy"), mmap_mode="r", allow_pickle=False)
     scales = np.load(store.path("word_vectors", "scales.npy"), allow_pickle=False)
     return {word: place for place, word in enumerate(words)}, table, scales
+
+
+def shipped() -> dict[str, Any]:
+    """What the shipped table is, in the form `vericap vectors list` prints."""
+    return {
+        "source": DEFAULT,
+        "words": len(_table()[0]),
+        "width": int(_table()[1].shape[1]),
+        "folder": str(store.folder("word_vectors")),
+    }
+
+
+def table_words(source: WordVectors, words: Sequence[str]) -> Known:
+    """Which words are in the table itself; the encoder computes others when asked for."""
+    if isinstance(source, EncoderVectors):
+        places = _table()[0]
+        return np.array([word in places for word in words], dtype=bool)
+    return source.rows(words)[1]
+
+
+def nearest(source: WordVectors, word: str, *, count: int = 10) -> list[tuple[str, float]]:
+    """Words of the table with the highest cosine to a word, mean removed; none for an unknown word."""
+    row, known = source.rows([word])
+    if not known[0]:
+        return []
+    mean = source.mean()
+    target = prepare(row, known, mean, normalise=True)[0]
+    best: list[tuple[float, str]] = []
+    for start in range(0, _size(source), 100_000):
+        part = _slice(source, start, start + 100_000)
+        unit = prepare(part, np.ones(len(part), dtype=bool), mean, normalise=True)
+        cosine = unit @ target
+        top = np.argsort(-cosine)[: count + 1]
+        best += [(float(cosine[i]), _word(source, start + int(i))) for i in top]
+    return [(other, cosine) for cosine, other in sorted(best, reverse=True) if other != word][:count]
+
+
+def _size(source: WordVectors) -> int:
+    return len(source) if isinstance(source, TableVectors) else len(_table()[0])
+
+
+def _slice(source: WordVectors, start: int, end: int) -> Rows:
+    if isinstance(source, TableVectors):
+        return np.asarray(source.vectors()[start:end], dtype=np.float32)
+    _, table, scales = _table()
+    return np.asarray(table[start:end] * scales[start:end, None], dtype=np.float32)
+
+
+def _word(source: WordVectors, row: int) -> str:
+    return source.word(row) if isinstance(source, TableVectors) else list(_table()[0])[row]

@@ -24,6 +24,7 @@ class WordSpace:
 
     source: WordVectors
     normalise: bool
+    centre: bool
     words: list[str]
     vectors: Rows
     texts: Bags  # content words of every text of the batch
@@ -60,7 +61,7 @@ class WordSpace:
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
         if not new:
             return
-        rows, known = lookup(self.source, new, normalise=self.normalise)
+        rows, known = lookup(self.source, new, normalise=self.normalise, centre=self.centre)
         for word, row, usable in zip(new, rows, known):
             self._rows[word] = self._append(word, row) if usable else -1
 
@@ -73,30 +74,30 @@ class WordSpace:
         return len(self.words) - 1
 
 
-def word_space(batch: Batch, spec: str | None, *, normalise: bool = True) -> WordSpace:
+def word_space(batch: Batch, spec: str | None, *, normalise: bool = True, centre: bool = True) -> WordSpace:
     """The batch's content words in the vectors a text names; made once per batch and choice."""
-    name = f"words of {spec or 'encoder'}, normalise={normalise}"
+    name = f"words of {spec or 'encoder'}, normalise={normalise}, centre={centre}"
     kept: dict[str, Any] = batch._analyses
     if name not in kept:
         source = open_vectors(spec, root=batch.settings.cache, threads=batch.settings.workers)
-        kept[name] = _build(batch, source, normalise)
+        kept[name] = _build(batch, source, normalise, centre)
     space: WordSpace = kept[name]
     return space
 
 
-def lookup(source: WordVectors, words: list[str], *, normalise: bool) -> tuple[Rows, Known]:
-    """Vectors of words with what all words share removed; a word whose vector is zero counts as unknown."""
+def lookup(source: WordVectors, words: list[str], *, normalise: bool, centre: bool) -> tuple[Rows, Known]:
+    """Vectors of words, with what all words share removed (centre); a zero vector counts as unknown."""
     rows, known = source.rows(words)
-    made = prepare(rows, known, source.mean(), normalise=normalise)
+    made = prepare(rows, known, source.mean() if centre else None, normalise=normalise)
     return made, known & (np.abs(made).max(axis=1, initial=0.0) > 0)
 
 
-def _build(batch: Batch, source: WordVectors, normalise: bool) -> WordSpace:
+def _build(batch: Batch, source: WordVectors, normalise: bool, centre: bool) -> WordSpace:
     tokens = batch.analysis("tokens")
     content = np.array([is_content(word) for word in tokens.vocabulary], dtype=bool)
     chosen = np.flatnonzero(content)
     words = [tokens.vocabulary[i] for i in chosen]
-    vectors, known = lookup(source, words, normalise=normalise)
+    vectors, known = lookup(source, words, normalise=normalise, centre=centre)
     row_of = np.full(len(tokens.vocabulary), -1, dtype=np.int64)
     usable = chosen[known]
     row_of[usable] = np.arange(len(usable))
@@ -110,6 +111,7 @@ def _build(batch: Batch, source: WordVectors, normalise: bool) -> WordSpace:
     return WordSpace(
         source=source,
         normalise=normalise,
+        centre=centre,
         words=kept,
         vectors=vectors[known],
         texts=count_bags(text_of[rows >= 0], rows[rows >= 0], len(tokens), max(len(kept), 1)),

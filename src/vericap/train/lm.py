@@ -165,7 +165,10 @@ def _extend(orders: list[Order], keys: Ints, probability: Floats, size: int, len
     if length == 1:
         full = np.full(size, 0.0)
         full[keys] = probability
-        full[full == 0] = 1e-12  # <s>, and <unk> where no word is rare
+        unseen = full == 0
+        unseen[START] = False  # <unk>, where no word is rare, has its share of what was discounted
+        full[unseen] = max(1.0 - full.sum(), 1e-12) / max(int(unseen.sum()), 1)
+        full[START] = 1e-12
         orders.append(Order(np.arange(size), np.log(full).astype(np.float32), np.zeros(size, np.float32)))
         return
     digits = [keys // size**place % size for place in range(length - 1, -1, -1)]

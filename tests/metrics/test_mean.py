@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vericap.errors import VericapError
+from vericap.metrics.mean import Mean
+from vericap.metrics.registry import make
+from vericap.run.batch import Batch
+from vericap.run.engine import score_batch
+from vericap.samples import Sample
+
+SAMPLES = [
+    Sample("1", "a dog runs on grass", ("a dog on the grass", "a brown dog"), objects={"dog": 1}),
+    Sample("2", "a man rides a horse", ("a man on a horse",), objects={"horse": 1, "person": 1}),
+    Sample("3", "a red bus", ("a bus on a street",), objects={"car": 1}),
+]
+
+
+def test_mean_of_captions_and_of_corpus_scores() -> None:
+    result = score_batch(SAMPLES, "rouge-l,bleu-2,mean(rouge-l,bleu-2)", confidence=True, resamples=20)
+    joined = result["mean(rouge-l,bleu-2)"]
+    assert joined == pytest.approx((result["rouge-l"] + result["bleu-2"]) / 2)
+    corpus = {name: float(score) for name, score in result.corpus.items()}
+    # BLEU's corpus score comes from summed counts: the mean is of corpus scores, not of captions
+    assert corpus["mean(rouge-l,bleu-2)"] == pytest.approx((corpus["rouge-l"] + corpus["bleu-2"]) / 2)
+
+
+def test_metrics_with_a_state_and_options_inside() -> None:
+    result = score_batch(SAMPLES, "vifidel:p=1,cider-d,mean(vifidel:p=1,cider-d)")
+    joined = "mean(vifidel:p=1,cider-d)"
+    assert result[joined] == pytest.approx((result["vifidel:p=1"] + result["cider-d"]) / 2)
+    signature = result.corpus[joined].signature
+    assert "metric:vifidel" in signature
+    assert "metric:cider-d" in signature
+    assert set(result.statistics[joined].columns) == {"vifidel:p=1", "cider-d"}
+
+
+def test_a_row_one_part_cannot_judge_is_undefined_with_the_part_named() -> None:
+    samples = [*SAMPLES, Sample("4", "a dog", ("a dog",))]
+    result = score_batch(samples, "mean(vifidel,rouge-l)")
+    assert np.isnan(result["mean(vifidel,rouge-l)"][3])
+    assert any("vifidel" in problem.reason for problem in result.problems if problem.record == "4")
+
+
+def test_states_of_shards_are_merged_part_by_part() -> None:
+    metric = make("mean(cider-d,rouge-l)")
+    whole = metric.prepare(Batch.of(SAMPLES))
+    parts = [metric.prepare(Batch.of(SAMPLES[:1])), metric.prepare(Batch.of(SAMPLES[1:]))]
+    batch = Batch.of(SAMPLES)
+    one, two = (metric.captions(metric.statistics(batch, s).values) for s in (whole, metric.merge(parts)))
+    assert one == pytest.approx(two)
+
+
+def test_nested_means_and_needs() -> None:
+    metric = make("mean(wmd,mean(rouge-l,vifidel))")
+    assert set(metric.needs) == {"references", "objects"}
+    assert metric.range == (0.0, 1.0)
+
+
+def test_opposite_directions_are_refused() -> None:
+    with pytest.raises(VericapError, match="lower is better"):
+        Mean(["chair", "rouge-l"])
