@@ -1,0 +1,62 @@
+"""Agreement of the image metrics with people: Flickr8k-Expert (tau-c) and the PASCAL-50S pairs (both labels).
+
+    python benchmarks/image_agreement.py --metrics vse reo tiger [--references 5] [--json FILE]
+
+Photos and captions are read from VERICAP_DATA; region features and sentence vectors are cached, so that a second run
+takes seconds. No model is tuned on these pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from caption_sets import GROUPS, ROOT, expert, pascal
+
+from vericap.run.batch import Settings
+from vericap.run.engine import score_batch
+
+REO = ("reo-relevance", "reo-extraness", "reo-omission")
+GROUPS_OF = {
+    "reo": [f"{name}:truth={truth}" for name in REO for truth in ("image", "reference", "both")],
+    "vse": ["vse"],
+    "tiger": ["tiger"],
+}
+
+
+def scores(samples: list, names: list[str], folder: Path) -> dict[str, np.ndarray]:
+    result = score_batch(samples, names, Settings(images=folder, workers=1))
+    return {name: np.asarray(result[name], dtype=float) for name in names}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--metrics", nargs="+", default=["vse", "reo", "tiger"])
+    parser.add_argument("--references", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=1, help="random draws of PASCAL-50S references")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    names = [name for group in args.metrics for name in GROUPS_OF.get(group, [group])]
+    table: dict[str, dict[str, float]] = {name: {} for name in names}
+    rated = expert(references=args.references)
+    for name, values in scores(rated.samples, names, ROOT / "flickr8k" / "Images").items():
+        table[name]["expert tau-c"] = rated.tau(values)
+    for label in ("consensus48", "votes11"):
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+        for draw in range(args.draws):
+            pairs = pascal(label=label, references=args.references, draw=draw)
+            for name, values in scores(pairs.samples, names, ROOT / "pascal50s" / "images").items():
+                runs[name].append(pairs.accuracy(values))
+        for name, found in runs.items():
+            for group in (*GROUPS, "mean"):
+                table[name][f"{label} {group}"] = float(np.mean([run[group] for run in found]))
+    for name, row in table.items():
+        print(name, " ".join(f"{key} {value:.1f}" for key, value in row.items()))
+    if args.json:
+        args.json.write_text(json.dumps(table, indent=1))
+
+
+if __name__ == "__main__":
+    main()
