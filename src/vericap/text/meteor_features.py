@@ -7,6 +7,7 @@ length. Phrases are numbered within the batch, and a phrase's list holds only pa
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from vericap.text.meteor_tables import LONGEST, Paraphrases, function_words, par
 from vericap.text.stem import stem
 from vericap.text.tokens import Tokens
 
+_KEPT = threading.local()
 MATCHERS = ("exact", "stem", "synonym", "paraphrase")
 
 
@@ -101,16 +103,34 @@ def find_phrases(words: Tokens, number: NDArray[np.int32]) -> Phrases:
         offsets, spans, nodes = (np.frombuffer(part, kind) for part, kind in zip(found, ("<i8", "<i4", "<u4")))
     else:
         offsets, spans, nodes = _walk(table, words.offsets, numbers)
-    local = np.full(len(table.number) + len(table.labels), -1, dtype=np.int32)
-    local[nodes] = 0
-    here = np.flatnonzero(local == 0).astype(np.uint32)
+    local = _numbering(len(table.number) + len(table.labels))
+    here = _distinct(nodes, local)
     local[here] = np.arange(len(here), dtype=np.int32)
-    if kernel is not None:
-        found = kernel.read_lists(here, table.sources, table.list_offsets, table.lists, local)
-        list_offsets, lists = np.frombuffer(found[0], "<i8"), np.frombuffer(found[1], "<i4")
-    else:
-        list_offsets, lists = _read_lists(table, here, local)
-    return Phrases(offsets, spans, local[nodes], list_offsets, lists)
+    try:
+        if kernel is not None:
+            found = kernel.read_lists(here, table.sources, table.list_offsets, table.lists, local)
+            list_offsets, lists = np.frombuffer(found[0], "<i8"), np.frombuffer(found[1], "<i4")
+        else:
+            list_offsets, lists = _read_lists(table, here, local)
+        return Phrases(offsets, spans, local[nodes], list_offsets, lists)
+    finally:
+        local[here] = -1
+
+
+def _numbering(nodes: int) -> NDArray[np.int32]:
+    """-1 for every node; made once per thread and left clean, so that scoring one caption at a time stays fast."""
+    if not hasattr(_KEPT, "local"):
+        _KEPT.local = np.full(nodes, -1, dtype=np.int32)
+    kept: NDArray[np.int32] = _KEPT.local
+    return kept
+
+
+def _distinct(nodes: NDArray[np.uint32], local: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Distinct nodes, ascending: sorted where they are few, marked and collected where they are many."""
+    if len(nodes) < 100_000:
+        return np.unique(nodes).astype(np.uint32)
+    local[nodes] = 0
+    return np.flatnonzero(local == 0).astype(np.uint32)
 
 
 def _walk(
