@@ -25,20 +25,14 @@ from vericap.vision.objects import Objects
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="IMAGES", help="files, folders, globs, or lists (.txt)")
-    parser.add_argument(
-        "--output", "-o", type=Path, metavar="FILE", help="records go here (default: printed)"
-    )
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="records go here (default: printed)")
     parser.add_argument("--draw", type=Path, metavar="DIR", help="write pictures with the boxes here")
-    parser.add_argument(
-        "--threshold", "-t", type=share, metavar="S", help="keep objects at least this sure (0-1)"
-    )
+    parser.add_argument("--threshold", "-t", type=share, metavar="S", help="keep objects at least this sure (0-1)")
     parser.add_argument(
         "--model", default="detector", metavar="MODEL", help="detector (shipped), model.onnx, or hub/NAME"
     )
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="threads to use")
-    parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="where detections are kept by image content"
-    )
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where detections are kept by image content")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar, no summary")
 
 
@@ -73,9 +67,7 @@ def run(args: argparse.Namespace) -> int:
     with _opened(args.output) as stream:
         problems, labels = _write(files, results, stream, source.name, args.draw)
     if not args.quiet and args.output:
-        most = ", ".join(
-            f"{label} {count}" for label, count in sorted(labels.items(), key=lambda x: -x[1])[:8]
-        )
+        most = ", ".join(f"{label} {count}" for label, count in sorted(labels.items(), key=lambda x: -x[1])[:8])
         say(f"{len(files) - len(problems)} image(s), {sum(labels.values())} object(s): {most or 'none'}")
     report_problems(problems)
     return 1 if problems else 0
@@ -124,9 +116,7 @@ def _picture(file: ImageFile, found: Objects, folder: Path) -> None:
     from vericap.vision.images import load_image
 
     # Keys of several folders may be absolute paths: the picture's name must stay below the folder.
-    parts = [
-        part for part in PurePosixPath(file.key.replace("\\", "/")).parts if part not in ("/", "..", ".")
-    ]
+    parts = [part for part in PurePosixPath(file.key.replace("\\", "/")).parts if part not in ("/", "..", ".")]
     target = folder.joinpath(*parts)
     if target.suffix.lower() not in (".jpg", ".jpeg", ".png"):
         target = target.with_name(target.name + ".png")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,9 +59,9 @@ class Chair(Metric):
             else:
                 caption = batch.texts[batch.candidates[row]]
                 said = [mention for mention in mentions(caption) if keep.issuperset(mention.classes)]
-                invented = [mention for mention in said if objects.isdisjoint(mention.classes)]
+                invented = [mention for mention in said if objects.possible.isdisjoint(mention.classes)]
                 named = {name for mention in said for name in mention.classes}
-                missed = sorted(objects - named)
+                missed = sorted(objects.sure - named)
                 values[row] = len(invented), len(said), bool(invented)
                 counts[row] = len(said)
                 explanation = explain(said, objects, missed)
@@ -111,38 +112,50 @@ def judged(name: str) -> frozenset[str]:
     return VOC if name == "voc" else frozenset(words().classes)
 
 
-def present(batch: Batch, spec: str, *, references: bool, keep: frozenset[str]) -> list[frozenset[str] | str]:
+@dataclass(frozen=True)
+class There:
+    """Classes known to be in an image, and those with some evidence in its references: a superset."""
+
+    sure: frozenset[str]
+    possible: frozenset[str]
+
+    def restricted(self, keep: frozenset[str]) -> There:
+        return There(self.sure & keep, self.possible & keep)
+
+
+def present(batch: Batch, spec: str, *, references: bool, keep: frozenset[str]) -> list[There | str]:
     """For each sample the classes that are there, or why that cannot be told."""
     said = {int(i): _told(batch.texts[i]) for i in np.unique(batch.reference_index)}
     rows: list[Objects | Problem] | None = None
     if (spec or batch.settings.objects) != REFERENCES:
         rows = of_samples(batch, spec or None)
-    found: list[frozenset[str] | str] = []
+    found: list[There | str] = []
     for row in range(len(batch)):
-        told = batch.references(row) if references or rows is None else ()
-        classes = frozenset(name for reference in told for name in said[int(reference)])
-        if rows is None:
-            found.append(classes & keep if len(told) else "no reference that could mention objects")
-            continue
-        objects = rows[row]
+        told = [said[int(i)] for i in batch.references(row)] if references or rows is None else []
+        objects = rows[row] if rows is not None else Objects()
         if isinstance(objects, Problem):
             found.append(objects.reason)
+        elif rows is None and not told:
+            found.append("no reference that could mention objects")
         else:
-            seen = {name for label in objects.labels for name in class_of(label)}
-            found.append((classes | seen) & keep)
+            seen = frozenset(name for label in objects.labels for name in class_of(label))
+            sure = seen.union(*(item.sure for item in told))
+            found.append(There(sure, seen.union(*(item.possible for item in told))).restricted(keep))
     return found
 
 
-def _told(reference: str) -> frozenset[str]:
-    """Classes a reference says are there. "Baby" may be any animal's: taken for a person where nothing tells."""
-    return frozenset(
+def _told(reference: str) -> There:
+    """What a reference tells. "Baby" may be any animal's: taken for a person where nothing tells."""
+    sure = [mention.classes[0] for mention in mentions(reference) if len(mention.classes) == 1]
+    possible = [
         name
-        for mention in mentions(reference)
-        for name in (mention.classes if len(mention.classes) <= 3 else mention.classes[:1])
-    )
+        for mention in mentions(reference, evidence=True)
+        for name in (mention.classes if len(mention.classes) <= 5 else mention.classes[:1])
+    ]
+    return There(frozenset(sure), frozenset(sure + possible))
 
 
-def explain(said: list[Mention], objects: frozenset[str], missed: list[str]) -> dict[str, Any]:
+def explain(said: list[Mention], objects: There, missed: list[str]) -> dict[str, Any]:
     """Every mention with its verdict, what is there, and what was left unsaid."""
     return {
         "mentions": [
@@ -150,11 +163,11 @@ def explain(said: list[Mention], objects: frozenset[str], missed: list[str]) -> 
                 "text": mention.text,
                 "word": mention.start,
                 "classes": list(mention.classes),
-                "hallucinated": objects.isdisjoint(mention.classes),
+                "hallucinated": objects.possible.isdisjoint(mention.classes),
             }
             for mention in said
         ],
-        "objects": sorted(objects),
-        "hallucinated": [mention.text for mention in said if objects.isdisjoint(mention.classes)],
+        "objects": sorted(objects.sure),
+        "hallucinated": [mention.text for mention in said if objects.possible.isdisjoint(mention.classes)],
         "missed": missed,
     }

@@ -126,9 +126,7 @@ def coco_instances(data: Mapping[str, Any], path: Path) -> dict[str, Objects | P
         for item in data["annotations"]:
             box = item.get("bbox")
             corners = None if not box else (box[0], box[1], box[0] + box[2], box[1] + box[3])
-            rows.setdefault(item["image_id"], []).append(
-                (names[item["category_id"]], item.get("score"), corners)
-            )
+            rows.setdefault(item["image_id"], []).append((names[item["category_id"]], item.get("score"), corners))
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"{path}: not COCO instances as the COCO tools write them ({error!r})") from error
     table: dict[str, Objects | Problem] = {}

@@ -60,9 +60,7 @@ class Layout:
         known = {field.name for field in fields(cls)}
         unknown = [key for key in given if key not in known]
         if unknown:
-            raise InputError(
-                f"{where}: unknown key(s) {', '.join(unknown)}; there are: {', '.join(sorted(known))}"
-            )
+            raise InputError(f"{where}: unknown key(s) {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
         values: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
         }
@@ -102,9 +100,7 @@ class Detector:
         there = [output.name for output in self._session.get_outputs()]
         missing = [name for name in self._outputs if name not in there]
         if missing:
-            raise InputError(
-                f"{model}: no output named {', '.join(missing)}; its outputs: {', '.join(there)}"
-            )
+            raise InputError(f"{model}: no output named {', '.join(missing)}; its outputs: {', '.join(there)}")
 
     @classmethod
     def shipped(cls, *, threads: int = 1) -> Detector:
@@ -181,9 +177,7 @@ class Detector:
         if layout.background is not None and not layout.classes:
             scores = np.delete(scores, layout.background, axis=1)
         if scores.shape[1] != count:
-            raise VericapError(
-                f"the detector {self.name} scores {scores.shape[1]} classes, its labels are {count}"
-            )
+            raise VericapError(f"the detector {self.name} scores {scores.shape[1]} classes, its labels are {count}")
         return scores, _corners(boxes.astype(np.float32), layout, self._size)
 
 

@@ -102,9 +102,7 @@ class DetectorSource:
             except InputError as error:
                 paths.append(Problem(str(key), str(error)))
         threads = max(1, settings.workers)
-        results = self.stream(
-            paths, keys=keys, threads=threads, cache=settings.cache, progress=settings.progress
-        )
+        results = self.stream(paths, keys=keys, threads=threads, cache=settings.cache, progress=settings.progress)
         return list(results)
 
     def stream(
@@ -142,9 +140,7 @@ def _detect_part(
     contents = [_read(key, path) for key, path in part]
     names = [images.content_key(data) if isinstance(data, bytes) else "" for data in contents]
     known = store.get([name for name in dict.fromkeys(names) if name])
-    table: dict[str, Objects | Problem] = {
-        name: Objects.from_json(json.loads(value)) for name, value in known.items()
-    }
+    table: dict[str, Objects | Problem] = {name: Objects.from_json(json.loads(value)) for name, value in known.items()}
     fresh: dict[str, tuple[str, bytes]] = {}
     for (key, _), name, data in zip(part, names, contents):
         if isinstance(data, bytes) and name not in table:
@@ -180,9 +176,7 @@ def _detect_group(
             decoded = list(pool.map(decode, group))
     else:
         decoded = [decode(item) for item in group]
-    table: dict[str, Objects | Problem] = {
-        name: found for name, found in decoded if isinstance(found, Problem)
-    }
+    table: dict[str, Objects | Problem] = {name: found for name, found in decoded if isinstance(found, Problem)}
     good = [(name, image) for name, image in decoded if name not in table]
     if good:
         found = detector.detect([image for _, image in good], threshold=FLOOR)

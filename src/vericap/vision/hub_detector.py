@@ -24,9 +24,7 @@ class HubDetector:
         try:
             self._processor = transformers.AutoImageProcessor.from_pretrained(model)
             # Weights are read from safetensors alone: other formats may carry code.
-            self._model = transformers.AutoModelForObjectDetection.from_pretrained(
-                model, use_safetensors=True
-            )
+            self._model = transformers.AutoModelForObjectDetection.from_pretrained(model, use_safetensors=True)
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise VericapError(
                 f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give the name "
@@ -54,9 +52,7 @@ class HubDetector:
             outputs, threshold=level, target_sizes=sizes
         )[0]
         rows: list[tuple[str, float | None, Box | None]] = []
-        for label, score, box in zip(
-            found["labels"].tolist(), found["scores"].tolist(), found["boxes"].tolist()
-        ):
+        for label, score, box in zip(found["labels"].tolist(), found["scores"].tolist(), found["boxes"].tolist()):
             x0, x1 = (round(min(max(v, 0.0), float(image.width)), 1) for v in (box[0], box[2]))
             y0, y1 = (round(min(max(v, 0.0), float(image.height)), 1) for v in (box[1], box[3]))
             name = self._names.get(int(label), "")

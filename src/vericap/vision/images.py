@@ -23,15 +23,18 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "MPO", "JPEG2000", "AVIF")
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
-SUFFIXES += (".JPG", ".JPEG", ".PNG")
+# fmt: off
+SUFFIXES = (
+    ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif",
+    ".JPG", ".JPEG", ".PNG",
+)
+# fmt: on
 MAX_BYTES = 256 * 1024 * 1024
 MAX_PIXELS = 80_000_000  # 240 MB as RGB; a photo of a 61-megapixel camera passes
 
 _COCO_ID = re.compile(r"^(?:COCO_(?:train|val|test)20\d\d_)?0*(\d{1,12})$")
 _COCO_NAMES = tuple(
-    f"{prefix}{{:012d}}.jpg"
-    for prefix in ("", "COCO_val2014_", "COCO_train2014_", "COCO_test2014_", "COCO_test2015_")
+    f"{prefix}{{:012d}}.jpg" for prefix in ("", "COCO_val2014_", "COCO_train2014_", "COCO_test2014_", "COCO_test2015_")
 )
 _MAGIC = re.compile(
     rb"\xff\xd8\xff|\x89PNG\r\n|GIF8[79]a|BM|II\*\0|MM\0\*|P[1-6]\s|RIFF....WEBP|\0\0\0\x0cjP  |....ftypavi",

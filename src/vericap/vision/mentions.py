@@ -50,6 +50,7 @@ class Words:
 
     classes: tuple[str, ...]
     phrases: dict[str, tuple[str, ...]]
+    evidence: dict[str, tuple[str, ...]]  # words too wide to be judged: classes they may stand for in a reference
     likeness_before: frozenset[str]
     likeness_after: frozenset[str]
     likeness_of: frozenset[str]
@@ -61,6 +62,7 @@ def words() -> Words:
     return Words(
         tuple(data["classes"]),
         {phrase: tuple(classes) for phrase, classes in data["words"].items()},
+        {phrase: tuple(classes) for phrase, classes in data["evidence"].items()},
         frozenset(data["likeness_before"]),
         frozenset(data["likeness_after"]),
         frozenset(data["likeness_of"]),
@@ -75,17 +77,18 @@ def class_of(label: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def mentions(caption: str) -> tuple[Mention, ...]:
+def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
     """The objects a caption mentions, in order, each time it does.
 
     The longest phrase wins ("hot dog" is no dog); a likeness ("toy car", "statue of a horse") and what is said
-    to be absent ("no people") are passed over.
+    to be absent ("no people") are passed over. With `evidence` the reading is the generous one for references:
+    likenesses count, and so do words too wide to be judged ("desk", "glass", "fruit").
     """
     tokens = [_bare(token) for token in _TOKEN.findall(caption.lower()) if token != "-"]
     table, found, place = words(), [], 0
     while place < len(tokens):
-        length, classes = _longest(tokens, place, table)
-        if classes and not _passed_over(tokens, place, length, table):
+        length, classes = _longest(tokens, place, table, evidence)
+        if classes and not _passed_over(tokens, place, length, table, evidence):
             found.append(Mention(" ".join(tokens[place : place + length]), classes, place))
         place += max(1, length)
     return tuple(found)
@@ -95,10 +98,13 @@ def _bare(token: str) -> str:
     return token[:-2] if token.endswith("'s") else token
 
 
-def _longest(tokens: list[str], place: int, table: Words) -> tuple[int, tuple[str, ...]]:
+def _longest(tokens: list[str], place: int, table: Words, evidence: bool) -> tuple[int, tuple[str, ...]]:
     """Length and classes of the longest phrase of the table that starts here; 0 for none."""
     for length in range(min(_LONGEST, len(tokens) - place), 0, -1):
-        classes = table.phrases.get(" ".join(tokens[place : place + length]))
+        phrase = " ".join(tokens[place : place + length])
+        classes = table.phrases.get(phrase)
+        if evidence and not classes:
+            classes = table.evidence.get(phrase, classes)
         if classes is not None:
             return length, classes
     if tokens[place] == "orange" and _is_fruit(tokens, place):
@@ -112,14 +118,15 @@ def _is_fruit(tokens: list[str], place: int) -> bool:
     return before in _BEFORE_FRUIT and after in _AFTER_FRUIT
 
 
-def _passed_over(tokens: list[str], place: int, length: int, table: Words) -> bool:
+def _passed_over(tokens: list[str], place: int, length: int, table: Words, evidence: bool) -> bool:
     """Whether the phrase is a likeness of the object, or said to be absent."""
     before = place - 1
     after = tokens[place + length] if place + length < len(tokens) else ""
-    if after in table.likeness_after or (before >= 0 and tokens[before] in table.likeness_before):
+    alike = after in table.likeness_after or (before >= 0 and tokens[before] in table.likeness_before)
+    if alike and not evidence:
         return True
     while before >= 0 and tokens[before] in _ARTICLES:
         before -= 1
     if before >= 0 and tokens[before] in _ABSENT:
         return True
-    return before >= 1 and tokens[before] == "of" and tokens[before - 1] in table.likeness_of
+    return not evidence and before >= 1 and tokens[before] == "of" and tokens[before - 1] in table.likeness_of

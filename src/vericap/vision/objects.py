@@ -61,9 +61,7 @@ class Objects:
     size: tuple[int, int] | None = None  # width and height the boxes refer to
 
     @classmethod
-    def of(
-        cls, found: Iterable[tuple[str, float | None, Box | None]], size: tuple[int, int] | None = None
-    ) -> Objects:
+    def of(cls, found: Iterable[tuple[str, float | None, Box | None]], size: tuple[int, int] | None = None) -> Objects:
         """From instances (label, score, box), surest first; without scores in the order given."""
         groups: dict[str, list[tuple[float | None, Box | None]]] = {}
         ordered = sorted(found, key=lambda item: -(1.0 if item[1] is None else item[1]))
@@ -153,10 +151,7 @@ class Objects:
 def _instances(
     label: str, count: int, scores: Sequence[float], boxes: Sequence[Box]
 ) -> list[tuple[str, float | None, Box | None]]:
-    return [
-        (label, scores[i] if i < len(scores) else None, boxes[i] if i < len(boxes) else None)
-        for i in range(count)
-    ]
+    return [(label, scores[i] if i < len(scores) else None, boxes[i] if i < len(boxes) else None) for i in range(count)]
 
 
 class Source(Protocol):
