@@ -78,7 +78,6 @@ def test_the_table_covers_every_class_and_the_detector_speaks_it() -> None:
     assert class_of("TVmonitor") == ("tv",)
     assert class_of("man") == ("person",)
     assert class_of("unicorn") == ()
-    assert max(len(phrase.split()) for phrase in table.phrases) <= 5
 
 
 SAMPLES = [

@@ -12,7 +12,6 @@ from vericap.models import store
 from vericap.vision.objects import canonical, tidy
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[^\sa-z0-9]")
-_LONGEST = 5  # words in the longest phrase of the table
 _ARTICLES = {"a", "an", "the", "any", "some", "two", "three", "several"}
 _ABSENT = {"no", "without"}
 # "orange" is a colour far more often than a fruit: it counts where it can only be a noun.
@@ -51,6 +50,7 @@ class Words:
     classes: tuple[str, ...]
     phrases: dict[str, tuple[str, ...]]
     evidence: dict[str, tuple[str, ...]]  # words too wide to be judged: classes they may stand for in a reference
+    longest: dict[str, int]  # first word -> words in the longest phrase that starts with it
     likeness_before: frozenset[str]
     likeness_after: frozenset[str]
     likeness_of: frozenset[str]
@@ -59,10 +59,15 @@ class Words:
 @lru_cache(maxsize=1)
 def words() -> Words:
     data: dict[str, Any] = json.loads(store.path("chair", "words.json").read_text("utf-8"))
+    longest: dict[str, int] = {}
+    for phrase in (*data["words"], *data["evidence"]):
+        first, *rest = phrase.split(" ")
+        longest[first] = max(longest.get(first, 0), 1 + len(rest))
     return Words(
         tuple(data["classes"]),
         {phrase: tuple(classes) for phrase, classes in data["words"].items()},
         {phrase: tuple(classes) for phrase, classes in data["evidence"].items()},
+        longest,
         frozenset(data["likeness_before"]),
         frozenset(data["likeness_after"]),
         frozenset(data["likeness_of"]),
@@ -100,7 +105,8 @@ def _bare(token: str) -> str:
 
 def _longest(tokens: list[str], place: int, table: Words, evidence: bool) -> tuple[int, tuple[str, ...]]:
     """Length and classes of the longest phrase of the table that starts here; 0 for none."""
-    for length in range(min(_LONGEST, len(tokens) - place), 0, -1):
+    limit = table.longest.get(tokens[place], 0)
+    for length in range(min(limit, len(tokens) - place), 0, -1):
         phrase = " ".join(tokens[place : place + length])
         classes = table.phrases.get(phrase)
         if evidence and not classes:
