@@ -15,9 +15,7 @@ from vericap.graphs.ja.match import Rules, phrase, read, score_tuples, similarit
 from vericap.text import wordnet_ja
 
 WORDS = ["男性", "男", "女性", "犬", "動物", "傘", "人", "熊", "クマ", "ラケット", "テニスラケット", "[PHI]"]
-TUPLES = st.lists(
-    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(tuple), min_size=0, max_size=6
-)
+TUPLES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(tuple), min_size=0, max_size=6)
 ALL = Rules(hypernyms=0.7, compounds=0.7)
 
 

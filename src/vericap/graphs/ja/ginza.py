@@ -14,7 +14,7 @@ from vericap.graphs.ja.pas import Morpheme, Sentence
 
 UNUSED = ("ner", "attribute_ruler", "compound_splitter", "bunsetu_recognizer")
 BATCH = 64
-LONGEST = 2000  # characters analysed in one piece; the dictionary refuses texts beyond some 16,000
+LONGEST = 600  # characters analysed in one piece; the dictionary refuses texts beyond some 16,000
 
 _ENDS = re.compile(r"(?<=[。！？!?\n])")
 

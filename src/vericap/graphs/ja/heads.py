@@ -108,6 +108,8 @@ def _joined_head(phrases: Sequence[Phrase], place: int, nouns: list[int], hint: 
         return best if phrase.comma or hint in nouns else -1
     if after.predicate and after.form != "adnominal":
         return -1
+    if after.kind == "VP" and (hint not in nouns or after.text in lexicon.SAYING):
+        return -1  # 犬と歩く人, PEACEと書かれた紙
     if hint in nouns or _alike(phrase, phrases[best]) or phrase.text in lexicon.PLACE_WORDS:
         return best
     subject = any(p.form == "case" and (p.case == "が" or p.topic) for p in phrases[:place])
