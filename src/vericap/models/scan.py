@@ -28,6 +28,7 @@ Array = NDArray[np.float32]
 Ints = NDArray[np.int64]
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
+_CELLS = 1 << 19  # similarities held at once: they stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -165,19 +166,31 @@ class Scan:
         images, count, width = regions.shape
         scores = np.zeros((images, len(words)), dtype=np.float32)
         flat = regions.reshape(images * count, width)
-        limit = max(1, (1 << 22) // max(images * count, 1) // 16)
+        limit = max(1, _CELLS // (images * count * max(int(words.lengths().max(initial=1)), 1)))
         for group in by_length(words.lengths(), limit):
             h = words.stacked(group)
             captions, length, _ = h.shape
-            product = flat @ h.reshape(captions * length, width).T
-            similarity = product.reshape(images, count, captions, length).transpose(2, 0, 1, 3)
-            alpha = weights(similarity, mask[None], self.attention)
-            gram = h @ h.transpose(0, 2, 1)
-            inner = alpha.reshape(captions, images * count, length) @ gram
-            square = (inner.reshape(alpha.shape) * alpha).sum(axis=-1)
-            grounding = (alpha * similarity).sum(axis=-1) / np.sqrt(np.maximum(square, _TINY))
-            scores[:, group] = pooled(grounding, mask[None], self.attention).T
+            similarity = (flat @ h.reshape(captions * length, width).T).reshape(images, count, captions, length)
+            alpha = self._unscaled(similarity, mask)
+            top = np.einsum("ircj,ircj->irc", alpha, similarity)
+            rows = alpha.reshape(images * count, captions, length).transpose(1, 0, 2)
+            inner = rows @ (h @ h.transpose(0, 2, 1))
+            square = np.einsum("crj,crj->rc", inner, rows).reshape(images, count, captions)
+            grounding = top / np.sqrt(np.maximum(square, _TINY))
+            scores[:, group] = pooled(grounding.transpose(0, 2, 1), mask[:, None], self.attention)
         return scores
+
+    def _unscaled(self, similarity: Array, mask: Array) -> Array:
+        """alpha of (images, regions, captions, words) up to a factor per region, which no cosine sees.
+
+        Normalised similarities are at most 1, so their exponentials need no shift.
+        """
+        clipped = np.maximum(similarity, self.attention.slope * similarity)
+        if not mask.all():
+            clipped *= mask[:, :, None, None]
+        length = np.sqrt(np.einsum("ircj,ircj->icj", clipped, clipped))
+        clipped *= (self.attention.sharpness / np.maximum(length, _TINY))[:, None]
+        return np.exp(clipped, out=clipped)
 
 
 @lru_cache(maxsize=4)
