@@ -78,7 +78,8 @@ def measure(who: str, count: int, meteor: bool, repeat: int) -> tuple[float, flo
 
 
 def import_time() -> float:
-    command = [sys.executable, "-c", "import time; t = time.perf_counter(); import vericap; print(time.perf_counter() - t)"]
+    program = "import time; t = time.perf_counter(); import vericap; print(time.perf_counter() - t)"
+    command = [sys.executable, "-c", program]
     return min(float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout) for _ in range(3))
 
 

@@ -16,7 +16,8 @@ from vericap.samples import Sample
 GOLDEN = json.loads((Path(__file__).parent / "golden_coco.json").read_text())
 Pair = tuple[str, Sequence[str]]
 
-caption = st.lists(st.sampled_from(["a", "man", "dog", "on", "the", "red", "1 1/2", "it's", "."]), max_size=9).map(" ".join)
+words = st.sampled_from(["a", "man", "dog", "on", "the", "red", "1 1/2", "it's", "."])
+caption = st.lists(words, max_size=9).map(" ".join)
 pairs = st.lists(st.tuples(caption, st.lists(caption, min_size=1, max_size=4)), min_size=1, max_size=6)
 
 

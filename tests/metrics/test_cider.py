@@ -44,7 +44,8 @@ def plain_cider(samples: list[Pair]) -> list[float]:
             seen = Counter(g for _, refs in samples for g in set().union(*(grams(r, n) for r in refs)))
             vector = {}
             for text in {candidate, *references}:
-                vector[text] = {g: c * (math.log(len(samples)) - math.log(max(1, seen[g]))) for g, c in grams(text, n).items()}
+                found = grams(text, n)
+                vector[text] = {g: found[g] * (math.log(len(samples)) - math.log(max(1, seen[g]))) for g in found}
             for reference in references:
                 a, b = vector[candidate], vector[reference]
                 size = math.sqrt(sum(x * x for x in a.values())) * math.sqrt(sum(x * x for x in b.values()))
@@ -91,7 +92,7 @@ def test_shards_merge_to_the_whole(samples: list[Pair]) -> None:
 
 
 def test_identity_scores_ten() -> None:
-    samples = [("a man rides a brown horse", ["a man rides a brown horse"]), ("two dogs in deep snow", ["two dogs in deep snow"])]
+    samples = [(text, [text]) for text in ("a man rides a brown horse", "two dogs in deep snow")]
     np.testing.assert_allclose(scores("cider-d", samples)[1], 10.0)
 
 

@@ -62,7 +62,8 @@ def test_conventions(form: str, caption: str, tokens: str) -> None:
 
 
 def test_single_letter_at_the_end_depends_on_the_next_line(form: str) -> None:
-    assert lines(["the letter K.", "A dog", "the letter K.", "Birds fly"])[:3] == ["the letter k", "a dog", "the letter k."]
+    found = lines(["the letter K.", "A dog", "the letter K.", "Birds fly"])
+    assert found[:3] == ["the letter k", "a dog", "the letter k."]
 
 
 def test_lone_surrogates_and_control_characters(form: str) -> None:

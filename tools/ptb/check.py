@@ -12,12 +12,14 @@ import numpy as np
 
 from vericap.text import ptb
 
-PIECES = """a A s t n x U word Word WORD the The He In 1 12 123 1234 5 . .. ... - -- ---
-' '' ’ ‘ ` “ ” " , ; : ! ? !! / // \\ &
-&amp; &lt; &gt; &quot; &apos; &#39; &nbsp; &eacute; &mdash; $ US$ £ € ¢ ¥ # ## @ _ * ** + ++ = ~ ^ | < <b> </b> <br/> > ( ) [ ]
-{ } % ° ½ ⅓ 1/2 é É ñ ß 漢 日本語 ｆ ！ … — – ‐ ² ₂ 😀 👍🏽 n't 's 'S ’s 're 'll 'd 'm can't cannot gonna Mr. Dr. St. U.S. e.g. a.m.
-etc. No. Inc. Ph.D. x.com www.x.org http://a.bc/d?e=f a@b.co foo.jpg C++ AT&T O'Brien d'ye y'all 'n' 'em '90s 'tis rock 555
-555-1234 (555) +1 :) :-( ;D ^_^ 12:30 1,000 3.5 -5 10/11/2012 black-and-white w/ and/or S&P-500""".split()
+PIECES = """
+a A s t n x U word Word WORD the The He In 1 12 123 1234 5 . .. ... - -- --- ' '' ’ ‘ ` “ ” " , ; : ! ? !! /
+// \\ & &amp; &lt; &gt; &quot; &apos; &#39; &nbsp; &eacute; &mdash; $ US$ £ € ¢ ¥ # ## @ _ * ** + ++ = ~ ^ | <
+<b> </b> <br/> > ( ) [ ] { } % ° ½ ⅓ 1/2 é É ñ ß 漢 日本語 ｆ ！ … — – ‐ ² ₂ 😀 👍🏽 n't 's 'S ’s 're 'll 'd 'm can't
+cannot gonna Mr. Dr. St. U.S. e.g. a.m. etc. No. Inc. Ph.D. x.com www.x.org http://a.bc/d?e=f a@b.co foo.jpg
+C++ AT&T O'Brien d'ye y'all 'n' 'em '90s 'tis rock 555 555-1234 (555) +1 :) :-( ;D ^_^ 12:30 1,000 3.5 -5
+10/11/2012 black-and-white w/ and/or S&P-500
+""".split()  # noqa: SIM905
 BLANKS = [" ", " ", "  ", "\u00a0", "\u3000", "\u00ad", "\u200b", "\t"]
 
 

@@ -63,17 +63,18 @@ NAMES: dict[str, object] = {
     "sgml": r"""< ( [!?] [A-Za-z-] [^>\r\n]*
                   | / [A-Za-z] [A-Za-z0-9:._-]* [\ ]*
                   | [A-Za-z] [A-Za-z0-9:._-]*
-                    ([\ ]+ [A-Za-z] [A-Za-z0-9:._-]* ([\ ]* = [\ ]* ('[^'\r\n]*' | "[^"\r\n]*"))? )* [\ ]* /? [\ ]* ) >""",
+                    ([\ ]+ [A-Za-z] [A-Za-z0-9:._-]* ([\ ]* = [\ ]* ('[^'\r\n]*' | "[^"\r\n]*"))? )*
+                    [\ ]* /? [\ ]* ) >""",
     # abbreviations: with the full stop one token
     # "early" ones end before the next two characters, whatever they are ("etc.a"), "late" ones give way to a word
     "caps": r"A(?i:rk|z)|D(?i:el)|I(?i:ll)|L(?i:a)|M(?i:ass|iss)|O(?i:re)|P(?i:a)|T(?i:ex)|W(?i:ash)",
     "early": r"""(?i: al|ala|apr|ariz|assn|aug|bancorp|bhd|bldg|blvd|bros|calif|cos?|colo|conn|corp|ct|dak|dec|esq|est
-        |etc|ext|feb|fla|fri|ga|inc|ind|intl|jan|jr|jul|jun|kans?|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla
-        |penn|plc|rd|rt|sept?|seq|sq|sr|sys|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo) | {caps} | [Pp]{1,2}[Tt][ey][Ss]?
-        | (?i:ph|ed)\.(?i:d)""",
+        |etc|ext|feb|fla|fri|ga|inc|ind|intl|jan|jr|jul|jun|kans?|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct
+        |okla|penn|plc|rd|rt|sept?|seq|sq|sr|sys|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo)
+        | {caps} | [Pp]{1,2}[Tt][ey][Ss]? | (?i:ph|ed)\.(?i:d)""",
     "late": r"""(?i: adj|adm|adv|alex|assoc|asst|atty|ave|brig|capt|cf|cie|cmdr|col|comdr|cpl|dept|det|drs?|elec|ens|ft
-        |gen|govs?|hon|insp|invt|jos|lieut|lt|maj|messrs|mlle|mme|mrs?|ms|msgr|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev|sens?
-        |sfc|sgt|spc|st|ste|supt|vs|wm) | [Mm][ft][Gg]""",
+        |gen|govs?|hon|insp|invt|jos|lieut|lt|maj|messrs|mlle|mme|mrs?|ms|msgr|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev
+        |sens?|sfc|sgt|spc|st|ste|supt|vs|wm) | [Mm][ft][Gg]""",
     "numbered": r"(?i: art|ca|figs?|nos?|op|pp|prop)",
     "initials": r"""(?i: [a-z] (\.[a-z])* | (canada|sino|korean|eu|japan|non)-u\.s | u\.s\.-(u\.k|u\.s\.s\.r))""",
     "starter": r"""A|About|According|Additionally|After|An|As|At|But|Earlier|He|Her|Here|However|If|In|It|Last|Many|More
@@ -81,7 +82,8 @@ NAMES: dict[str, object] = {
         |While|Yet|You""",
     # words with an apostrophe inside
     "apoword": r"""{apos} [nN] ({apos})? | [lLdDjJ] {apos} | (?i:dunkin|somethin|ol) {apos} | {apos} (?i:em)
-        | {apos} [2-9] 0 [sS] | {apos} (?i:till?|cause) | [oO] ({aposlike}) [oO] | [A-HJ-XZn] ({aposlike}) {letter}{2} {letter}*
+        | {apos} [2-9] 0 [sS] | {apos} (?i:till?|cause) | [oO] ({aposlike}) [oO]
+        | [A-HJ-XZn] ({aposlike}) {letter}{2} {letter}*
         | {letter}+ [aeiouyAEIOUY] ({aposlike}) [aeiouA-Z] {letter}*
         | (?i: c{apos}mon | nor{apos}easter | e{apos}er | ev{apos}ry | li{apos}l | nat{apos}l | cap{apos}n | c{apos}est
              | d{apos}ye | s{apos}mores | cont{apos}d\.)""",

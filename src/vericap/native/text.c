@@ -164,7 +164,9 @@ static PyObject *ngrams(PyObject *self, PyObject *args) {
         for (long long word = 0; word < vocabulary && good; word++) good = grams_add(&grams, -1, (int32_t)word) >= 0;
         for (int order = 1; order <= orders && good; order++) {
             if (order > 1) {
-                Map map = {calloc(1 << 14, sizeof(Slot)), 1 << 14, 0};
+                Map map = {NULL, 1 << 10, 0};
+                while (map.size < (uint64_t)tokens) map.size *= 2;  /* about half of all n-grams are distinct */
+                map.slots = calloc(map.size, sizeof(Slot));
                 good = map.slots && !next_order(&map, &grams, ids, current, offsets, texts, order);
                 free(map.slots);
             }

@@ -33,13 +33,13 @@ class NGrams:
     """
 
     vocabulary: list[str]
+    lengths: Ints
     prefix: Ints32
     last: Ints32
     starts: Ints
     rows: Ints
     grams: Ints32
     counts: Ints32
-    lengths: Ints
 
     def __len__(self) -> int:
         return len(self.prefix)
@@ -60,7 +60,7 @@ def ngrams(tokens: Tokens) -> NGrams:
         raw = kernel.ngrams(ids, offsets, len(words.vocabulary), ORDERS)
         kinds: tuple[Any, ...] = (np.int32, np.int32, np.int64, np.int64, np.int32, np.int32)
         parts = tuple(np.frombuffer(part, dtype=kind) for part, kind in zip(raw, kinds))
-    return NGrams(words.vocabulary, *parts, lengths=words.lengths())
+    return NGrams(words.vocabulary, words.lengths(), *parts)
 
 
 def analyse(batch: Any) -> NGrams:
