@@ -123,7 +123,8 @@ def _line(x: float, top: float, bottom: float) -> str:
 
 
 def _page(width: float, height: float, parts: list[str], title: str) -> str:
-    width = max(width, text_width(title) + 2 * _MARGIN)
+    left = max(0.0, (text_width(title) + 2 * _MARGIN - width) / 2)
+    width += 2 * left
     shift = 28 if title else 0
     head = _text(width / 2, 22, title, "#333") if title else ""
     tip = (
@@ -135,5 +136,5 @@ def _page(width: float, height: float, parts: list[str], title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height + shift:.0f}" '
         f'viewBox="0 0 {width:.0f} {height + shift:.0f}" font-size="{_SIZE}" font-family="{FONTS}">\n'
         f'<rect width="100%" height="100%" fill="white"/>{tip}{head}\n'
-        f'<g transform="translate(0 {shift})">\n{body}\n</g>\n</svg>\n'
+        f'<g transform="translate({left:.0f} {shift})">\n{body}\n</g>\n</svg>\n'
     )

@@ -24,6 +24,7 @@ _BATCH = 256
 _LONGEST = 5000  # characters; a caption beyond this is cut
 _NEEDED = ("tagger", "parser")
 _SYMBOLS = frozenset({"So", "Sk", "Cs", "Co", "Cn", "Cf"})
+_LATIN = re.compile("[a-z]")
 _SPACES = re.compile(r"\s+")
 
 
@@ -82,10 +83,12 @@ def clean(text: str) -> str:
 def graph_of(doc: Any) -> SceneGraph:
     """The scene graph of a spaCy Doc."""
     words, tags, deps, heads = columns(doc)
+    if not any(_LATIN.search(word) for word in words):
+        return SceneGraph(reason="no word in Latin letters was found in the text" if words else "the text is empty")
     rules = Rules(words, tags, deps, heads)
     tuples = rules.tuples()
     if not tuples:
-        return SceneGraph(reason="no noun was found in the text" if words else "the text is empty")
+        return SceneGraph(reason="no noun was found in the text")
     return SceneGraph.of(tuples, actions=rules.actions)
 
 

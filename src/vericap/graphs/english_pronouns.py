@@ -20,7 +20,7 @@ def antecedent(tree: Tree, token: int, apart_from: int) -> int:
     `apart_from` is the other end of the pronoun's own relation: the candle of "a candle in it" is not "it".
     """
     word = tree.words[token]
-    others = {apart_from}
+    others = {apart_from, tree.quantified.get(apart_from, -1), tree.of_what(apart_from)}
     if tree.tags[token] == "PRP":  # no object is its own clause's subject
         others.update(kid for kid in tree.kids[apart_from] if tree.deps[kid] in ("nsubj", "nsubjpass"))
     before = [place for place in range(token - 1, -1, -1) if tree.names[place] and place not in others]

@@ -11,6 +11,7 @@ from vericap.graphs.english_words import NOUN_TAGS, VERB_TAGS, kind, noun_lemma
 
 _PHRASE_STARTS = frozenset({"det", "poss", "nummod"})
 _PRONOUNS = frozenset({"it", "them", "him", "her"})
+_VIEWS = lexicon.DEPICTIONS | {"closeup", "close-up", "view", "close", "shot", "images", "pictures", "photos"}
 _CLAUSES = frozenset({"ROOT", "conj", "ccomp", "advcl"})
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 
@@ -23,6 +24,11 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
             _greeting(words, tags, deps, heads, token)
         elif tag in ("VBP", "VB"):
             _noun_not_verb(words, tags, deps, heads, token)
+            if not lexicon.is_verb(words[token], "VB"):
+                _only_noun(words, tags, deps, heads, token)
+        elif tag == "JJ":
+            if dep == "amod" and heads[token] == token - 1 and not lexicon.is_adjective(words[token]):
+                _only_noun(words, tags, deps, heads, token)
         elif tag in NOUN_TAGS:
             if dep in _SUBJECTS:
                 _verb_not_noun(words, tags, deps, heads, token)
@@ -30,6 +36,10 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
                 _coordination(words, tags, deps, heads, token)
             if tag == "NN" and words[token].endswith("ing"):
                 _participle(words, tags, deps, heads, token)
+            elif dep in ("compound", "nmod") and token + 1 < len(words) and words[token + 1] == ",":
+                _list(words, tags, deps, heads, token)
+        elif dep == "prep":
+            _attachment(words, tags, deps, heads, token)
         elif words[token] in _PRONOUNS and dep == "pobj":
             _near_noun(words, tags, deps, heads, token)
 
@@ -67,6 +77,23 @@ def _noun_not_verb(words: list[str], tags: list[str], deps: list[str], heads: li
             deps[i] = "acl"
 
 
+def _only_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a fire hydrant on ...": a word that can only be a noun, right after the noun it was hung on."""
+    before = token - 1
+    if heads[token] == before and tags[before] in NOUN_TAGS and lexicon.is_noun(words[token]):
+        tags[token] = "NN"
+        _swap(deps, heads, before, token, "compound")
+
+
+def _swap(deps: list[str], heads: list[int], old: int, new: int, dep: str) -> None:
+    """Make `new` the head of the phrase `old` was the head of; `old` hangs on it as `dep`."""
+    deps[new], heads[new] = deps[old], heads[old] if heads[old] != old else new
+    for i, head in enumerate(heads):
+        if head == old and i not in (old, new):
+            heads[i] = new
+    deps[old], heads[old] = dep, new
+
+
 def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
     """ "Three dogs rush": a noun that has a subject right before it is a verb."""
     head = heads[token]
@@ -81,6 +108,14 @@ def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: li
 
 def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
     """ "holding a bat and standing next to ...": an -ing noun with complements and no article is a verb."""
+    before = token - 1
+    if words[token] in lexicon.DOINGS and before >= 0 and deps[before] == "compound" and heads[before] == token:
+        tags[token] = "VBG"  # "a herd of zebra standing on ..."
+        _swap(deps, heads, token, before, "acl")
+        for i in range(token + 1, len(words)):
+            if heads[i] == before and deps[i] in ("prep", "advmod", "dobj", "prt"):
+                heads[i] = token
+        return
     if deps[token] not in ("conj", "appos", "dobj", "ROOT", "acl", "dep") or words[token] in lexicon.ING_NOUNS:
         return
     complements = False
@@ -100,13 +135,21 @@ def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[
 
 
 def _near_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
-    """ "a table with food on it": the phrase belongs to the noun right before it."""
-    prep = heads[token]
-    before = prep - 1
-    if prep != token - 1 or before < 0 or tags[before] not in NOUN_TAGS or heads[prep] == before:
+    """ "a table with food on it", "a basket with fruit inside of it": a phrase of the noun right before it."""
+    start = heads[token]
+    if start != token - 1:
         return
-    if deps[prep] == "prep" and deps[before] in ("pobj", "conj") and words[heads[before]] in ("with", "and", "has"):
-        heads[prep] = before
+    while heads[start] == start - 1 and deps[start] in ("prep", "pobj") and tags[start - 1] not in VERB_TAGS:
+        if tags[start - 1] in NOUN_TAGS and deps[start - 1] != "pobj":
+            break
+        start -= 1
+    noun = start - 1
+    if noun < 0 or tags[noun] not in NOUN_TAGS or deps[start] != "prep":
+        return
+    if words[heads[noun]] == "of" and tags[heads[heads[noun]]] in NOUN_TAGS:
+        noun = heads[heads[noun]]  # "bottles of toothpaste on it"
+    if deps[noun] in ("pobj", "conj", "dobj") and words[heads[noun]] not in ("at", "to", "into"):
+        heads[start] = noun
 
 
 def _coordination(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
@@ -125,9 +168,33 @@ def _coordination(words: list[str], tags: list[str], deps: list[str], heads: lis
                 starts[place] |= above == noun
     of_head, of_near, of_token = starts
     bare = of_head and not of_near and not of_token and preposition in ("of", "with", "in")
-    listed = preposition == "with" and of_near and of_token
+    listed = preposition == "with" and (of_near or not of_token)
     if not (bare or listed):
         return
     if listed and kind(noun_lemma(words[token], tags[token])) in ("person", "animal"):
         return
     heads[token] = near
+
+
+def _list(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a sink, mirror, toilet": a comma does not stand inside a compound; these are things in a row."""
+    last = heads[token]
+    if tags[last] not in NOUN_TAGS or last < token:
+        return
+    row = [i for i in range(token, last) if heads[i] == last and deps[i] in ("compound", "nmod")]
+    row = [i for i in row if words[i + 1] == ","]
+    deps[token], heads[token] = deps[last], heads[last] if heads[last] != last else token
+    for place in [*row[1:], last]:
+        deps[place], heads[place] = "conj", token
+
+
+def _attachment(words: list[str], tags: list[str], deps: list[str], heads: list[int], prep: int) -> None:
+    """ "a laptop and glass of water", "a picture of a toilet in a stall": phrases of the nearer noun."""
+    head, before = heads[prep], prep - 1
+    if before <= head or tags[before] not in NOUN_TAGS:
+        return
+    if words[prep] == "of":
+        if deps[before] in ("conj", "pobj", "dobj"):
+            heads[prep] = before
+    elif words[head] in _VIEWS and deps[before] == "pobj" and words[heads[before]] == "of" and words[prep] != "with":
+        heads[prep] = before

@@ -36,6 +36,8 @@ class Rules(Tree):
         if self.kids[token]:
             self._modifiers(token, token, name)
             for preposition, targets in self.links(token):
+                if name == "close-up":
+                    preposition = preposition.removeprefix("up ")
                 self._relate([name], preposition, targets)
         for quantity, whole in self.quantified.items():
             if whole == token:
@@ -74,7 +76,7 @@ class Rules(Tree):
                 self.found[(name, word)] = None
             if token > noun and tag in ADJECTIVE_TAGS:  # "a plate full of snacks"
                 for preposition, targets in self.links(token):
-                    self._relate([name], f"{word} {preposition}", targets)
+                    self._relate([name], self._of_adjective(word, preposition), targets)
             if self.kids[token]:
                 self._modifiers(token, noun, name)
 
@@ -116,15 +118,16 @@ class Rules(Tree):
             word = noun_lemma(word, tag)
         elif tag not in ADJECTIVE_TAGS:
             return
-        related = False
         for preposition, targets in self.links(token):
-            related |= self._relate(subjects, f"{word} {preposition}", targets)
-        if not related and word not in lexicon.NO_ATTRIBUTE:
-            for subject in subjects:
-                self.found[(subject, word)] = None
+            self._relate(subjects, self._of_adjective(word, preposition), targets)
+        if word not in lexicon.NO_ATTRIBUTE:
+            self.found.update(((subject, word), None) for subject in subjects)
         for kid in self.kids[token]:
             if self.deps[kid] == "conj":
                 self._predicate(kid, subjects)
+
+    def _of_adjective(self, word: str, preposition: str) -> str:
+        return f"{word} {preposition}" if preposition in lexicon.GOVERNED else preposition
 
     def _action(self, verb: int, lemma: str, subjects: list[str]) -> None:
         deps, kids = self.deps, self.kids[verb]
@@ -133,6 +136,7 @@ class Rules(Tree):
         for kid in kids:
             if deps[kid] == "prt":
                 name = f"{lemma} {self.words[kid]}"
+        prefix = lemma if any(deps[kid] == "dobj" for kid in kids) else name  # "ride down a street past cars"
         said = False
         opens = False  # another verb says what it is about
         for kid in kids:
@@ -159,7 +163,7 @@ class Rules(Tree):
                 self._relate(shown, preposition, targets)
             elif passive and preposition == "by" and said:
                 continue  # the agent, said already
-            elif self._relate(subjects, f"{name} {preposition}", targets):
+            elif self._relate(subjects, f"{prefix} {preposition}", targets):
                 said = True
                 self.actions.update(((subject, lemma), None) for subject in subjects)
         if not said and lemma not in _NO_CLAIM_VERBS and not (opens and lemma in lexicon.RAISING):

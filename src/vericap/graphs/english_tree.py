@@ -40,15 +40,19 @@ class Tree:
         if deps[token] in MODIFIER and not (deps[token] == "npadvmod" and self._is_place(token)):
             return
         word = words[token]
+        if len(word) < 2 or not word[0].isalnum():
+            return
         if tag in ADJECTIVE_TAGS and word in ("other", "such", "same"):
             return
         if word in lexicon.QUANTITIES:
-            whole = self._of_what(token)
+            whole = self.of_what(token)
             if whole >= 0:
                 self.quantified[token] = whole
                 return
         if self._inside_preposition(token) or (self.negative and self.denied(token)):
             return
+        if word == "close" and words[token + 1 : token + 2] == ["up"]:
+            word = "close-up"
         self.names[token] = noun_lemma(word, tag)
 
     def _is_place(self, token: int) -> bool:
@@ -58,7 +62,7 @@ class Tree:
             and lexicon.kind(noun_lemma(self.words[token], self.tags[token])) != "thing"
         )
 
-    def _of_what(self, token: int) -> int:
+    def of_what(self, token: int) -> int:
         """The noun after "of"; -1 if there is none."""
         for prep in self.kids[token]:
             if self.words[prep] == "of" and self.deps[prep] == "prep":
@@ -87,8 +91,8 @@ class Tree:
                 return True
             governor = self.heads[head]
             return governor != head and self.tags[governor] in VERB_TAGS and self._negated(governor)
-        if dep == "conj" and self.tags[head] in NOUN_TAGS:
-            return self.denied(head)
+        if dep == "conj" and self.tags[head] in NOUN_TAGS:  # "no people or cars", but "no people and a table"
+            return self.denied(head) and not any(self.deps[kid] == "det" for kid in self.kids[token])
         return dep in ("dobj", "attr") and self._negated(head)
 
     def _negated(self, verb: int) -> bool:
@@ -117,7 +121,7 @@ class Tree:
         if tag in RELATIVE:
             return self._relative(token)
         if tag == "CD" or self.words[token] in ("one", "each", "some", "all", "both", "most", "many", "several"):
-            whole = self._of_what(token)  # "two of the dogs"
+            whole = self.of_what(token)  # "two of the dogs"
             return self.entities(whole) if whole >= 0 else []
         return []
 
@@ -158,7 +162,10 @@ class Tree:
         if self.deps[noun] == "pobj":
             if self.words[head] in ("of", "like", "at", "showing") or self.deps[head] not in PREPOSITION:
                 return None
+            carried = self.words[head] == "with"  # "sits with light coming in": the light comes
             head = self.heads[head]
+            if carried and self.tags[head] in VERB_TAGS:
+                return None
         if self.tags[head] in VERB_TAGS and self.deps[noun] == "pobj":
             found = self.subjects(head)
         elif self.names[head] or head in self.quantified:
@@ -250,7 +257,7 @@ class Tree:
             elif dep == "prep":  # "out of", "from behind", "next to" where "next" is the preposition
                 stranded = False
                 for name, targets in self._phrase(kid, governor):
-                    yield f"{word} {name}", targets
+                    yield (f"{word} {name}" if kid == prep + 1 else name), targets
             elif dep == "conj" and deps[prep] in PREPOSITION and self.tags[kid] in ("IN", "TO", "RP"):
                 yield from self._phrase(kid, governor)
             elif dep == "pcomp":

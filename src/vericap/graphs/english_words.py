@@ -68,6 +68,8 @@ CHAINING = _words(
     "adjacent prior due opposite left right parallel"
 )
 SILENT_CHAIN = _words("together along apart ahead right straight directly just all alone outdoors indoors")
+# Prepositions an adjective governs: "full of", "ready for"; others say where ("visible in the background").
+GOVERNED = _words("of with to for from about by")
 # Verbs that only introduce another one: "appears to wait", "begins to run".
 RAISING = _words("appear seem begin start continue happen tend go come be keep let make help get")
 PERSON_PRONOUNS = _words("he she him her his hers himself herself")
@@ -90,6 +92,12 @@ ING_NOUNS = _words(
     surfing snowboarding skateboarding swimming fishing boxing cycling wrestling bowling stuffing carving siding
     rigging bedding plumbing piping scaffolding packaging offering"""
 )
+# What people and animals in captions are doing, often mistaken for nouns.
+DOINGS = _words(
+    """standing sitting laying lying walking running playing grazing eating holding riding sleeping looking
+    flying jumping wearing posing talking smiling drinking carrying hanging floating resting leaning watching
+    taking making using cutting catching throwing hitting kicking pulling pushing"""
+)
 _ANIMATE_TOPICS = frozenset({"noun.person", "noun.animal"})
 _CONVEYANCE = wordnet.synset_number("03100490-n")
 
@@ -103,7 +111,7 @@ def noun_lemma(word: str, tag: str) -> str:
         return word
     if word in IRREGULAR:
         return IRREGULAR[word]
-    bases = [base for base in wordnet.base_forms(word, "n") if base != word]
+    bases = [base for base in wordnet.base_forms(word, "n") if base != word and "_" not in base]
     if bases:
         return bases[0]
     head, hyphen, last = word.rpartition("-")
@@ -153,7 +161,10 @@ def _strip_verb(word: str) -> str:
         if word.endswith(ending) and len(stem) > 2:
             if wordnet.synsets(stem + "e"):  # "showcasing": WordNet has the noun alone
                 return stem + "e"
-            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
+            if stem[-1] == stem[-2]:
+                return stem[:-1] if stem[-1] not in "lsz" else stem
+            silent = stem[-1] not in "aeiouwxy" and stem[-2] in "aiou" and stem[-3] not in "aeiou"
+            return stem + "e" if silent else stem  # "overbaked"
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith("es") and word[:-2].endswith(("ch", "sh", "ss", "x", "zz", "o")):
@@ -164,6 +175,11 @@ def _strip_verb(word: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def is_noun(word: str) -> bool:
     return bool(wordnet.synsets(word, "n"))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_adjective(word: str) -> bool:
+    return bool(wordnet.synsets(word, "a"))
 
 
 @lru_cache(maxsize=1 << 14)
