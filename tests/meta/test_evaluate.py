@@ -9,8 +9,8 @@ import pytest
 
 from vericap.errors import InputError, UnknownName, VericapError
 from vericap.meta.catalogue import load
-from vericap.meta.evaluate import evaluate
-from vericap.meta.failures import failure_table, failures
+from vericap.meta.evaluation import evaluate
+from vericap.meta.failure_cases import failure_table, failures
 from vericap.meta.grounding import Grounded, analyse, grounding_table
 from vericap.meta.human import human_ceiling, human_machine
 from vericap.meta.judgements import Pairs, Ratings, Systems

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from vericap.cli import main
-from vericap.meta.evaluate import evaluate
+from vericap.meta.evaluation import evaluate
 from vericap.meta.page import human_agreement
 from vericap.meta.protocols import PROTOCOLS, protocol_of
 from vericap.meta.published import published
 from vericap.meta.task import make_task
-from vericap.meta.verify import AGREES, NOT, verify
+from vericap.meta.verification import AGREES, NOT, verify
 
 
 def test_published_numbers_name_protocol_and_source():

@@ -16,7 +16,7 @@ from pathlib import Path
 from vericap.cli import common
 from vericap.errors import VericapError
 from vericap.meta.catalogue import ENTRIES, data_folder, load
-from vericap.meta.evaluate import TESTS, Agreements, evaluate
+from vericap.meta.evaluation import TESTS, Agreements, evaluate
 from vericap.meta.human import human_ceiling
 from vericap.meta.judgements import Judgements, Pairs, Ratings, Retrieval, Systems
 from vericap.meta.protocols import protocol_of, protocols_of
@@ -85,7 +85,7 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     counts = [int(count) for count in args.references.split(",")] if args.references else [None]
     found = [_evaluate(args, data, count) for count in counts]
     if args.failures:
-        from vericap.meta.failures import failure_table, failures
+        from vericap.meta.failure_cases import failure_table, failures
 
         settings = _settings(args)
         cases = failures(found[0], args.failures, theta=args.theta, limit=args.limit or 20, settings=settings)
@@ -158,7 +158,7 @@ def _systems(args: argparse.Namespace, data: Systems) -> int:
 
 
 def _retrieval(args: argparse.Namespace, data: Retrieval) -> int:
-    from vericap.meta.evaluate import fitting_settings
+    from vericap.meta.evaluation import fitting_settings
     from vericap.meta.retrieval import recalls, retrieval_table, score_matrix
     from vericap.meta.scoring import judges_of, score
     from vericap.samples import Sample

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from vericap.meta.scoring import Store
-from vericap.meta.verify import DIFFERS, verdict_table, verify
+from vericap.meta.verification import DIFFERS, verdict_table, verify
 from vericap.metrics.registry import resolve
 
 

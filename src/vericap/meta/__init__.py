@@ -1,1 +1,55 @@
+"""How well does a metric agree with people? Judgement data sets, protocols, statistics, published values.
 
+from vericap.meta import evaluate
+print(evaluate("flickr8k-expert", ["cider-d", my_function]).table().text())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vericap.meta.agreement import correlation as correlation
+    from vericap.meta.catalogue import load as load
+    from vericap.meta.evaluation import evaluate as evaluate
+    from vericap.meta.failure_cases import failures as failures
+    from vericap.meta.human import human_ceiling as human_ceiling
+    from vericap.meta.human import human_machine as human_machine
+    from vericap.meta.protocols import Protocol as Protocol
+    from vericap.meta.ranking import rank_systems as rank_systems
+    from vericap.meta.retrieval import recalls as recalls
+    from vericap.meta.verification import verify as verify
+
+_HOMES = {
+    "correlation": "agreement",
+    "load": "catalogue",
+    "evaluate": "evaluation",
+    "failures": "failure_cases",
+    "human_ceiling": "human",
+    "human_machine": "human",
+    "Protocol": "protocols",
+    "rank_systems": "ranking",
+    "recalls": "retrieval",
+    "verify": "verification",
+}
+
+__all__ = [
+    "Protocol",
+    "correlation",
+    "evaluate",
+    "failures",
+    "human_ceiling",
+    "human_machine",
+    "load",
+    "rank_systems",
+    "recalls",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(f"vericap.meta.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'vericap.meta' has no attribute '{name}'")

@@ -9,7 +9,7 @@ from pathlib import Path
 from vericap import __version__
 from vericap.errors import MissingPart, VericapError
 from vericap.meta.catalogue import ENTRIES, installed, load
-from vericap.meta.evaluate import Agreements, evaluate
+from vericap.meta.evaluation import Agreements, evaluate
 from vericap.meta.human import human_ceiling, human_machine
 from vericap.meta.judgements import Pairs, Ratings, Systems
 from vericap.meta.protocols import protocol_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vericap.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from vericap.meta.evaluate import Agreements, Line
+    from vericap.meta.evaluation import Agreements, Line
 
 
 def percent(value: float | None) -> float | None:

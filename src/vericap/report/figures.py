@@ -11,7 +11,7 @@ import numpy as np
 from vericap.errors import VericapError, require
 
 if TYPE_CHECKING:
-    from vericap.meta.evaluate import Agreements
+    from vericap.meta.evaluation import Agreements
 
 # Told apart without colour too: every curve has its own marker.
 MARKERS = "os^Dv<>pP*Xh"

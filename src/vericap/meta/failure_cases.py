@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vericap.errors import VericapError
-from vericap.meta.evaluate import Agreements
+from vericap.meta.evaluation import Agreements
 from vericap.meta.judgements import Ratings
 from vericap.meta.scoring import judges_of, score
 from vericap.report.tables import Table

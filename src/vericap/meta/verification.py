@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vericap.errors import MissingPart, VericapError
 from vericap.meta.catalogue import load
-from vericap.meta.evaluate import Agreements, evaluate
+from vericap.meta.evaluation import Agreements, evaluate
 from vericap.meta.judgements import Judgements
 from vericap.meta.protocols import protocol_of
 from vericap.meta.published import Published, published

@@ -24,6 +24,7 @@ from vericap.meta.protocols import Protocol, check_same, protocol_of
 from vericap.meta.published import Published, published_for
 from vericap.meta.scoring import Judge, Store, judges_of, score
 from vericap.meta.task import Task, Undefined, make_task
+from vericap.report.tables import Table
 from vericap.run.batch import Settings
 
 TESTS = ("bootstrap", "randomisation")
@@ -78,6 +79,12 @@ class Agreements:
     def best(self) -> Line | None:
         usable = [line for line in self.lines if line.value is not None]
         return max(usable, key=lambda line: line.value or 0.0) if usable else None
+
+    def table(self) -> Table:
+        """The lines as a table: text, Markdown, LaTeX, CSV or JSON."""
+        from vericap.report.agreement import agreement_table
+
+        return agreement_table(self)
 
     def joined(self, other: Agreements) -> Agreements:
         """Lines of two runs in one table; refused where the protocols differ."""
