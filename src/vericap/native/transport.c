@@ -51,78 +51,75 @@ static int space_grow(Space *s, int m, int n) {
     return 0;
 }
 
-/* Cheapest way from any source with mass to a sink with room; that sink, or -1. Updates the potentials. */
+/* Reach further sinks from source i, which lies at distance `near`. */
+static void reach(const double *cost, int i, int m, int n, double near, Space *s) {
+    const double *row = cost + (Py_ssize_t)i * n, *height = s->potential + m;
+    double base = near + s->potential[i], *distance = s->distance + m;
+    s->done[i] = 1;
+    s->distance[i] = near;
+    for (int j = 0; j < n; j++) {
+        double there = base + row[j] - height[j];
+        if (there < distance[j] && !s->done[m + j]) {
+            distance[j] = there > near ? there : near; /* never below: rounding only */
+            s->parent[m + j] = i;
+        }
+    }
+}
+
+/* Cheapest way from any source with mass to a sink with room; that sink, or -1. Updates the potentials.
+ *
+ * An edge that carries mass has reduced cost 0, so a full sink passes its distance on to the sources that fill it,
+ * and only sinks need a queue. */
 static int shortest(const double *cost, int m, int n, double eps, Space *s) {
     int total = m + n, goal = -1;
-    for (int v = 0; v < total; v++) {
-        s->distance[v] = DBL_MAX;
-        s->done[v] = 0;
-        s->parent[v] = -1;
-    }
+    memset(s->done, 0, total);
+    for (int v = 0; v < total; v++) s->distance[v] = DBL_MAX;
     for (int i = 0; i < m; i++)
-        if (s->supply[i] > eps) s->distance[i] = 0.0;
-    for (;;) {
+        if (s->supply[i] > eps) {
+            s->parent[i] = -1;
+            reach(cost, i, m, n, 0.0, s);
+        }
+    while (goal < 0) {
         int best = -1;
         double near = DBL_MAX;
-        for (int v = 0; v < total; v++)
+        for (int v = m; v < total; v++)
             if (!s->done[v] && s->distance[v] < near) {
                 near = s->distance[v];
                 best = v;
             }
         if (best < 0) return -1;
         s->done[best] = 1;
-        if (best >= m) {
-            int j = best - m;
-            if (s->demand[j] > eps) {
-                goal = best;
-                break;
-            }
-            for (int i = 0; i < m; i++) { /* back along what was sent */
-                if (s->done[i] || s->flow[(Py_ssize_t)i * n + j] <= 0.0) continue;
-                double step = -cost[(Py_ssize_t)i * n + j] + s->potential[best] - s->potential[i];
-                if (step < 0.0) step = 0.0; /* rounding only */
-                if (near + step < s->distance[i]) {
-                    s->distance[i] = near + step;
+        if (s->demand[best - m] > eps)
+            goal = best;
+        else
+            for (int i = 0; i < m; i++)
+                if (!s->done[i] && s->flow[(Py_ssize_t)i * n + best - m] > 0.0) {
                     s->parent[i] = best;
+                    reach(cost, i, m, n, near, s);
                 }
-            }
-        } else {
-            const double *row = cost + (Py_ssize_t)best * n;
-            for (int j = 0; j < n; j++) {
-                if (s->done[m + j]) continue;
-                double step = row[j] + s->potential[best] - s->potential[m + j];
-                if (step < 0.0) step = 0.0;
-                if (near + step < s->distance[m + j]) {
-                    s->distance[m + j] = near + step;
-                    s->parent[m + j] = best;
-                }
-            }
-        }
     }
     double far = s->distance[goal];
-    for (int v = 0; v < total; v++) s->potential[v] += s->distance[v] < far ? s->distance[v] : far;
+    for (int v = 0; v < total; v++)
+        if (s->done[v]) s->potential[v] += s->distance[v] - far;
     return goal;
 }
 
+/* As much as fits along the way that ends in `goal`. */
 static void send(int goal, int m, int n, double eps, Space *s) {
     double amount = s->demand[goal - m];
     int v = goal;
-    while (s->parent[v] >= 0) {
-        int from = s->parent[v];
+    for (int from; (from = s->parent[v]) >= 0; v = from)
         if (v < m) { /* an edge walked backwards: from is a sink */
             double there = s->flow[(Py_ssize_t)v * n + (from - m)];
             if (there < amount) amount = there;
         }
-        v = from;
-    }
     if (s->supply[v] < amount) amount = s->supply[v];
     s->supply[v] -= amount;
     if (s->supply[v] <= eps) s->supply[v] = 0.0;
     s->demand[goal - m] -= amount;
     if (s->demand[goal - m] <= eps) s->demand[goal - m] = 0.0;
     v = goal;
-    while (s->parent[v] >= 0) {
-        int from = s->parent[v];
+    for (int from; (from = s->parent[v]) >= 0; v = from)
         if (v < m) {
             double *cell = s->flow + (Py_ssize_t)v * n + (from - m);
             *cell -= amount;
@@ -130,8 +127,6 @@ static void send(int goal, int m, int n, double eps, Space *s) {
         } else {
             s->flow[(Py_ssize_t)from * n + (v - m)] += amount;
         }
-        v = from;
-    }
 }
 
 /* Least cost of moving a onto b; the plan is left in s->flow. Negative: no solution in the allowed steps. */
@@ -150,6 +145,20 @@ static double solve(const double *cost, const double *a, const double *b, int m,
     for (int j = 0; j < n; j++) s->demand[j] = b[j];
     memset(s->potential, 0, sizeof(double) * (m + n));
     double eps = 1e-14 * mass;
+    /* Start from the cheapest source of every sink: with the sink's potential at that cost all reduced costs are
+     * at least 0 and these edges are at 0, so what they carry is part of an optimal plan so far. */
+    for (int j = 0; j < n; j++) {
+        int near = 0;
+        for (int i = 1; i < m; i++)
+            if (cost[(Py_ssize_t)i * n + j] < cost[(Py_ssize_t)near * n + j]) near = i;
+        s->potential[m + j] = cost[(Py_ssize_t)near * n + j];
+        double amount = s->supply[near] < s->demand[j] ? s->supply[near] : s->demand[j];
+        s->flow[(Py_ssize_t)near * n + j] = amount;
+        s->supply[near] -= amount;
+        s->demand[j] -= amount;
+        if (s->supply[near] <= eps) s->supply[near] = 0.0;
+        if (s->demand[j] <= eps) s->demand[j] = 0.0;
+    }
     long limit = 64L * (m + n) * (m + n);
     for (;;) {
         double left = 0.0, room = 0.0;
@@ -167,7 +176,33 @@ static double solve(const double *cost, const double *a, const double *b, int m,
 
 #define LANES 16
 
-static double square_distance(const float *x, const float *y, float sx, float sy, Py_ssize_t d) {
+/* Two builds of the hot loops where the compiler can choose by processor at load time; the sums are the same. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
+#define BY_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define BY_PROCESSOR
+#endif
+
+BY_PROCESSOR
+static double plain_distance(const float *x, const float *y, Py_ssize_t d) {
+    float lanes[LANES] = {0};
+    double total = 0.0;
+    Py_ssize_t k = 0;
+    for (; k + LANES <= d; k += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float diff = x[k + l] - y[k + l];
+            lanes[l] += diff * diff;
+        }
+    for (; k < d; k++) {
+        float diff = x[k] - y[k];
+        total += (double)diff * diff;
+    }
+    for (int l = 0; l < LANES; l++) total += lanes[l];
+    return total;
+}
+
+BY_PROCESSOR
+static double scaled_distance(const float *x, const float *y, float sx, float sy, Py_ssize_t d) {
     float lanes[LANES] = {0};
     double total = 0.0;
     Py_ssize_t k = 0;
@@ -184,6 +219,12 @@ static double square_distance(const float *x, const float *y, float sx, float sy
     return total;
 }
 
+static double square_distance(const float *x, const float *y, double sx, double sy, Py_ssize_t d) {
+    if (sx == 1.0 && sy == 1.0) return plain_distance(x, y, d);
+    return scaled_distance(x, y, (float)sx, (float)sy, d);
+}
+
+BY_PROCESSOR
 static double dot(const float *x, const float *y, Py_ssize_t d) {
     float lanes[LANES] = {0};
     double total = 0.0;
@@ -294,7 +335,7 @@ static PyObject *py_distances(PyObject *self, PyObject *args) {
         for (Py_ssize_t i = 0; i < m; i++)
             for (Py_ssize_t j = 0; j < n; j++) {
                 Py_ssize_t a = lo[k] + i, b = ro[k] + j;
-                double d = square_distance(x + li[a] * width, x + ri[b] * width, (float)ls[a], (float)rs[b], width);
+                double d = square_distance(x + li[a] * width, x + ri[b] * width, ls[a], rs[b], width);
                 cost[i * n + j] = p == 2.0 ? d : p == 1.0 ? sqrt(d) : pow(d, p / 2.0);
             }
         out[k] = solve(cost, lw + lo[k], rw + ro[k], (int)m, (int)n, &s);

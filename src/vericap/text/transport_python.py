@@ -42,37 +42,55 @@ class _Problem:
         self.flow = [[0.0] * self.n for _ in range(self.m)]
         self.potential = [0.0] * (self.m + self.n)
         self.parent: list[int] = []
+        self.start()
+
+    def start(self) -> None:
+        """Every sink takes what its cheapest source has: edges at reduced cost 0, part of an optimal plan."""
+        for j in range(self.n):
+            near = min(range(self.m), key=lambda i: self.cost[i][j])
+            self.potential[self.m + j] = self.cost[near][j]
+            amount = min(self.supply[near], self.demand[j])
+            self.flow[near][j] = amount
+            self.supply[near] = self._less(self.supply[near], amount)
+            self.demand[j] = self._less(self.demand[j], amount)
 
     def shortest(self) -> int:
-        """Cheapest way from a source with mass to a sink with room: that sink, or -1."""
+        """Cheapest way from a source with mass to a sink with room: that sink, or -1.
+
+        An edge that carries mass has reduced cost 0, so a full sink passes its distance on to the sources that
+        fill it, and only sinks need a queue.
+        """
         m, total = self.m, self.m + self.n
-        distance = [0.0 if v < m and self.supply[v] > self.eps else math.inf for v in range(total)]
-        self.parent = [-1] * total
-        waiting = set(range(total))
+        distance, waiting = [math.inf] * total, set(range(m, total))
+        self.parent, reached = [-1] * total, [v for v in range(m) if self.supply[v] > self.eps]
+        for i in reached:
+            self._reach(i, 0.0, distance, waiting)
         while True:
             best = min(waiting, key=lambda v: (distance[v], v), default=-1)
             if best < 0 or distance[best] == math.inf:
                 return -1
             waiting.discard(best)
-            if best >= m and self.demand[best - m] > self.eps:
+            reached.append(best)
+            if self.demand[best - m] > self.eps:
                 break
-            for v, step in self._steps(best):
-                if v in waiting and distance[best] + max(step, 0.0) < distance[v]:
-                    distance[v] = distance[best] + max(step, 0.0)
-                    self.parent[v] = best
-        far = distance[best]
-        self.potential = [p + min(d, far) for p, d in zip(self.potential, distance)]
+            for i in range(m):
+                if distance[i] == math.inf and self.flow[i][best - m] > 0.0:
+                    self.parent[i] = best
+                    reached.append(i)
+                    self._reach(i, distance[best], distance, waiting)
+        for v in reached:
+            self.potential[v] += distance[v] - distance[best]
         return best
 
-    def _steps(self, best: int) -> list[tuple[int, float]]:
-        """Neighbours of a node and the reduced cost of going there."""
-        m, height = self.m, self.potential[best]
-        if best < m:
-            row = self.cost[best]
-            return [(m + j, row[j] + height - self.potential[m + j]) for j in range(self.n)]
-        j = best - m
-        sent = [i for i in range(m) if self.flow[i][j] > 0.0]
-        return [(i, -self.cost[i][j] + height - self.potential[i]) for i in sent]
+    def _reach(self, i: int, near: float, distance: list[float], waiting: set[int]) -> None:
+        """Reach further sinks from source i, which lies at distance `near`."""
+        distance[i] = near
+        base, row = near + self.potential[i], self.cost[i]
+        for v in waiting:
+            there = base + row[v - self.m] - self.potential[v]
+            if there < distance[v]:
+                distance[v] = max(there, near)  # never below: rounding only
+                self.parent[v] = i
 
     def send(self, goal: int) -> None:
         """As much as fits along the way just found."""
