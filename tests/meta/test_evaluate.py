@@ -11,7 +11,7 @@ from vericap.errors import InputError, UnknownName, VericapError
 from vericap.meta.catalogue import load
 from vericap.meta.evaluation import evaluate
 from vericap.meta.failure_cases import failure_table, failures
-from vericap.meta.grounding import Grounded, analyse, grounding_table
+from vericap.meta.grounding import Grounded, analyse, grounded, grounding_table, labels_of_boxes
 from vericap.meta.human import human_ceiling, human_machine
 from vericap.meta.judgements import Pairs, Ratings, Systems
 from vericap.meta.protocols import check_same, protocol_of
@@ -227,6 +227,12 @@ def test_grounding():
     assert (found.truth, found.others, found.best) == (0.9, pytest.approx(0.2), 1.0)
     assert (found.regions, found.skipped) == (1, 1)
     assert "ground-truth" in grounding_table({"m": found}).text()
+    again = grounded({"words": item.words, "matrix": item.scores.tolist()}, item.labels)
+    assert analyse([again]) == found
+    with pytest.raises(VericapError, match="no 'matrix'"):
+        grounded({"words": ["a"]}, ["x"])
+    boxes = np.array([[0, 0, 10, 10], [20, 20, 30, 30.0]])
+    assert labels_of_boxes(boxes + 1, boxes[:1], ["dog"]) == ["dog", ""]
     with pytest.raises(VericapError, match="shape"):
         analyse([Grounded(["a"], np.ones((2, 2)), ["x"])])
 

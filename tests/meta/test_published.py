@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -70,8 +72,6 @@ def test_numbers_on_more_data_are_not_compared(data_dir):
 @pytest.fixture
 def tiny(tmp_path):
     """A small Flickr8k-shaped folder and its Karpathy-shaped neighbour."""
-    import json
-
     folder = tmp_path / "flickr8k"
     folder.mkdir()
     words = ["a", "brown", "dog", "runs", "fast", "over", "the", "wet", "grass"]
@@ -123,6 +123,14 @@ def test_commands(tiny, tmp_path, capsys):
     assert main(["meta", "flickr8k-expert", "-m", "rouge-l", "--failures", "rouge-l", "--theta", "0.1", *data]) == 0
     assert main(["meta", "karpathy-test", "-m", "rouge-l", "--resamples", "50", *data]) == 0
     assert "one > two" in capsys.readouterr().out
+    cases = tmp_path / "cases.json"
+    words = ["-m", "rouge-l,bleu-1", "--failures", "rouge-l", "--theta", "0.1", "-o", str(cases)]
+    assert main(["meta", "flickr8k-expert", *words, *data]) == 0
+    assert {"references", "image", "explanation"} <= set(json.loads(cases.read_text())[0])
+    assert main(["meta", "flickr8k-expert", "-m", "rouge-l,bleu-1", "--ablation", "rouge-l", *data]) == 0
+    assert "ablation against rouge-l" in capsys.readouterr().out
+    assert main(["meta", "human-machine", "-m", "rouge-l", *data]) == 0
+    assert "mean machine" in capsys.readouterr().out
     page = tmp_path / "page.md"
     assert main(["meta", "all", "-m", "rouge-l", "--page", str(page), "--resamples", "10", *data]) == 0
     assert page.read_text().startswith("# Agreement with people")

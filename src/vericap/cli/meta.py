@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--limit", type=common.positive, metavar="N", help="images for systems and retrieval")
     group.add_argument("--failures", metavar="METRIC", help="list where METRIC and people disagree most")
     group.add_argument("--theta", type=float, default=0.5, help="disagreement from which a case is listed")
+    group.add_argument("--ablation", metavar="METRIC", help="print the gaps of all metrics to METRIC")
     group.add_argument("--ceiling", action="store_true", help="how well raters agree with each other")
     group = parser.add_argument_group("output")
     group.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
@@ -85,11 +86,11 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     counts = [int(count) for count in args.references.split(",")] if args.references else [None]
     found = [_evaluate(args, data, count) for count in counts]
     if args.failures:
-        from vericap.meta.failure_cases import failure_table, failures
+        _failures(args, found[0])
+    elif args.ablation:
+        from vericap.report.agreement import ablation_table
 
-        settings = _settings(args)
-        cases = failures(found[0], args.failures, theta=args.theta, limit=args.limit or 20, settings=settings)
-        _emit(args, failure_table(cases, title=f"{args.failures} against people, {data.name}"))
+        _emit(args, ablation_table(found, base=args.ablation))
     elif len(found) > 1:
         from vericap.report.agreement import curve_table
 
@@ -98,10 +99,30 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
         from vericap.report.agreement import agreement_table
 
         _emit(args, agreement_table(found[0]))
+        if isinstance(data, Pairs) and "human" in data.preferences and args.table == "text":
+            from vericap.meta.human import averages_table
+
+            print(f"\n{averages_table(data, found[0].scores).text()}", end="")
     if args.figures:
         _figures(args, found)
     # A metric that gave nothing has its reason below the table; the exit code tells scripts.
     return 1 if any(line.value is None for line in found[0].lines) or data.problems else 0
+
+
+def _failures(args: argparse.Namespace, found: Agreements) -> None:
+    """The table, and with --output cases.json everything there is to see of each case."""
+    import json
+
+    from vericap.meta.failure_cases import failure_table, failures
+
+    name, limit = args.failures, args.limit or 20
+    full = args.output is not None and args.output.suffix == ".json"
+    cases = failures(found, name, theta=args.theta, limit=limit, explain=full, settings=_settings(args))
+    if full:
+        records = [case.as_dict() for case in cases]
+        args.output.write_text(json.dumps(records, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+        args.output = None
+    _emit(args, failure_table(cases, title=f"{name} against people, {found.dataset}"))
 
 
 def _evaluate(args: argparse.Namespace, data: Ratings | Pairs, count: int | None) -> Agreements:

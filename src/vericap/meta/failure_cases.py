@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from vericap.errors import VericapError
-from vericap.meta.evaluation import Agreements
+from vericap.meta.evaluation import Agreements, fitting_settings
 from vericap.meta.judgements import Ratings
 from vericap.meta.scoring import judges_of, score
 from vericap.report.tables import Table
@@ -32,6 +32,9 @@ class Failure:
     @property
     def gap(self) -> float:
         return self.metric - self.human
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "gap": self.gap}
 
 
 def failures(
@@ -66,10 +69,9 @@ def failures(
     samples = task.samples(0)
     reasons: list[Any] = [None] * len(order)
     if explain and order:
-        from dataclasses import replace
-
+        fitted = fitting_settings(settings or Settings(), data)
         chosen = [samples[place] for place in order]
-        asked = score(chosen, judges_of([metric]), replace(settings or Settings(), explain=True))
+        asked = score(chosen, judges_of([metric]), replace(fitted, explain=True))
         reasons = asked.explanations.get(metric, reasons)
     return [
         Failure(

@@ -6,8 +6,9 @@ ground-truth object, against its score with all other words of the caption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,33 @@ def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | No
     if not truth:
         raise VericapError("no region's label occurs in its caption; there is nothing to analyse")
     return Grounding(float(np.mean(truth)), float(np.mean(others)), float(np.mean(best)), len(truth), skipped)
+
+
+def grounded(explanation: Mapping[str, Any], labels: Sequence[str]) -> Grounded:
+    """One item from a metric's explanation: its `words` and its `matrix` (regions x words).
+
+    `labels` are the ground-truth labels of the regions, in the metric's order; see `labels_of_boxes`.
+    """
+    try:
+        words, matrix = explanation["words"], explanation["matrix"]
+    except KeyError as error:
+        raise VericapError(
+            f"the metric's explanation has no {error}; grounding needs `words` and `matrix` (regions x words)"
+        ) from None
+    return Grounded(list(words), np.asarray(matrix, dtype=np.float64), labels)
+
+
+def labels_of_boxes(regions: Floats, boxes: Floats, labels: Sequence[str], *, overlap: float = 0.5) -> list[str]:
+    """The label of the annotated box that overlaps each region most (intersection over union), or ''."""
+    if not len(boxes):
+        return [""] * len(regions)
+    low = np.maximum(regions[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(regions[:, None, 2:], boxes[None, :, 2:])
+    shared = np.clip(high - low, 0, None).prod(axis=2)
+    areas = [np.clip(b[:, 2:] - b[:, :2], 0, None).prod(axis=1) for b in (regions, boxes)]
+    union = areas[0][:, None] + areas[1][None, :] - shared
+    share = shared / np.maximum(union, 1e-12)
+    return [labels[row.argmax()] if row.max() >= overlap else "" for row in share]
 
 
 def _same(word: str, label: str) -> bool:

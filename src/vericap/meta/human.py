@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,6 +13,7 @@ from vericap.errors import VericapError
 from vericap.meta.agreement import correlation, why_undefined
 from vericap.meta.judgements import Floats, Pairs, Ratings
 from vericap.meta.task import pair_credit
+from vericap.report.tables import Table
 
 
 @dataclass(frozen=True)
@@ -98,3 +100,12 @@ def human_machine(data: Pairs, scores: Floats, *, label: str = "human") -> list[
         human, machine = scores[usable].mean(axis=0)
         found.append(HumanMachine(group, float(credit[usable].mean()), float(human), float(machine), int(usable.sum())))
     return found
+
+
+def averages_table(data: Pairs, scores: Mapping[str, Floats]) -> Table:
+    """Accuracy and average scores of people and machines, by metric and system."""
+    table = Table(["metric", "system", "human wins", "mean human", "mean machine", "pairs"])
+    for metric, values in scores.items():
+        for row in human_machine(data, values):
+            table.add(metric, row.group, row.accuracy, row.human, row.machine, row.pairs)
+    return table

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from vericap import __version__
 from vericap.errors import MissingPart, VericapError
 from vericap.meta.catalogue import ENTRIES, installed, load
 from vericap.meta.evaluation import Agreements, evaluate
-from vericap.meta.human import human_ceiling, human_machine
+from vericap.meta.human import averages_table, human_ceiling
 from vericap.meta.judgements import Pairs, Ratings, Systems
 from vericap.meta.protocols import protocol_of
 from vericap.meta.ranking import rank_systems
@@ -122,7 +121,7 @@ def _judged(
             data,
             names,
             protocol=protocol,
-            settings=replace(settings, lang=data.lang),
+            settings=settings,
             resamples=resamples,
             store=store,
             keep_going=True,
@@ -134,7 +133,8 @@ def _judged(
             table.notes += _ceiling(data, found)
         parts.append(_section(protocol.name, table))
         if name == "human-machine" and isinstance(data, Pairs):
-            parts.append(_averages(data, found))
+            heading = "### Average scores of people and machines"
+            parts.append(f"{heading}\n\n{averages_table(data, found.scores).markdown()}")
     return parts
 
 
@@ -153,12 +153,3 @@ def _ceiling(data: Ratings, found: Agreements) -> list[str]:
         f"People among themselves ({statistic}): two raters {100 * ceiling.between:.2f}, "
         f"one rater against the mean of the others {100 * ceiling.others:.2f}."
     ]
-
-
-def _averages(data: Pairs, found: Agreements) -> str:
-    table = Table(["metric", "system", "human wins", "mean human", "mean machine", "pairs"])
-    for metric, scores in found.scores.items():
-        for row in human_machine(data, scores):
-            cells = (f"{row.accuracy:.3f}", f"{row.human:.4f}", f"{row.machine:.4f}")
-            table.add(metric, row.group, *cells, row.pairs)
-    return f"### Average scores of people and machines\n\n{table.markdown()}"
