@@ -17,6 +17,7 @@ from vericap.errors import UnknownName, require
 # model -> module with add_arguments(parser) and run(args)
 MODELS = {
     "backbone": "vericap.train.backbone_command",
+    "vse": "vericap.train.vse_command",
     "scan": "vericap.train.scan_command",
     "lm": "vericap.train.lm",
 }

@@ -45,6 +45,7 @@ class Options:
     near: int = 1024
     size: int = 256
     hidden: int = 768
+    mirror: bool = True  # maps turned left to right half of the time
 
 
 class Head(nn.Module):
@@ -96,6 +97,25 @@ class Model(nn.Module):
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
         return self.head(self.features(maps))
+
+
+class Encoder(nn.Module):
+    """The head alone, on pooled windows (n, windows, 1280) of a finished backbone."""
+
+    def __init__(self, options: Options, start: dict[str, Array] | None = None) -> None:
+        super().__init__()
+        self.head = Head(hidden=options.hidden)
+        if start is not None:
+            with torch.no_grad():
+                for name in ("linear", "hidden", "output"):
+                    layer = getattr(self.head, name)
+                    layer.weight.copy_(torch.from_numpy(np.asarray(start[name], dtype=np.float32)))
+                    layer.bias.copy_(torch.from_numpy(np.asarray(start[f"{name}_bias"], dtype=np.float32)))
+                self.head.sharpness.fill_(float(np.log(start["sharpness"])))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.head(features)
+        return found
 
 
 @dataclass
@@ -151,7 +171,7 @@ class Task:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Encoder,
         main: Source,
         extra: Source | None,
         validation: Source,
@@ -176,8 +196,9 @@ class Task:
         regions, texts = [], []
         for maps, vectors in self._batch(step):
             x = torch.from_numpy(np.ascontiguousarray(maps)).float()
-            mirrored = torch.from_numpy(generator.random(len(x)) < 0.5)
-            x[mirrored] = x[mirrored].flip(2)
+            if self.options.mirror:
+                mirrored = torch.from_numpy(generator.random(len(x)) < 0.5)
+                x[mirrored] = x[mirrored].flip(2)
             regions.append(self.model(x))
             texts.append(torch.from_numpy(np.asarray(vectors, dtype=np.float32)))
         captions = torch.cat(texts)
@@ -246,9 +267,8 @@ def train(
 
 def export(model: Model, network: lite.Network, folder: Path, *, size: int, name: str, trained: dict[str, Any]) -> None:
     """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256."""
-    from safetensors.numpy import save_file
-
     from vericap.vision.regions import Extractor
+    from vericap.vision.store import fingerprint
 
     backbone, encoder = folder / "backbone", folder / "vse"
     for part in (backbone, encoder):
@@ -266,7 +286,14 @@ def export(model: Model, network: lite.Network, folder: Path, *, size: int, name
     write_meta(backbone, describe)
     extractor = Extractor(backbone / "backbone.onnx", size=size)
     extractor.description["backbone"] = describe["name"]
-    head = model.head
+    save_encoder(model.head, encoder, fingerprint(extractor.description), name=name, trained=trained)
+
+
+def save_encoder(head: Head, folder: Path, features: str, *, name: str, trained: dict[str, Any]) -> None:
+    """Write `vse.safetensors` (float16) and its meta.json; `features` is the extractor's fingerprint."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
     weights = {
         "linear": head.linear.weight,
         "linear_bias": head.linear.bias,
@@ -276,22 +303,44 @@ def export(model: Model, network: lite.Network, folder: Path, *, size: int, name
         "output_bias": head.output.bias,
         "sharpness": head.sharpness.exp(),
     }
-    save_file(
-        {key: value.detach().numpy().astype(np.float16) for key, value in weights.items()},
-        encoder / "vse.safetensors",
-    )
-    from vericap.vision.store import fingerprint
+    halved = {key: value.detach().numpy().astype(np.float16) for key, value in weights.items()}
+    save_file(halved, folder / "vse.safetensors")
+    describe = {
+        "name": name,
+        "fingerprint": features,
+        "licence": "Apache-2.0",
+        "source": "trained by `vericap train backbone`, `vericap train vse`; text side: the shipped sentence encoder",
+        "trained": trained,
+    }
+    write_meta(folder, describe)
 
-    write_meta(
-        encoder,
-        {
-            "name": name,
-            "fingerprint": fingerprint(extractor.description),
-            "licence": "Apache-2.0",
-            "source": "trained by `vericap train backbone`; text side: the shipped sentence encoder",
-            "trained": trained,
-        },
-    )
+
+def train_encoder(
+    main: Source,
+    extra: Source | None,
+    validation: Source,
+    output: str | Path,
+    *,
+    plan: Plan,
+    fingerprint: str,
+    options: Options | None = None,
+    start: dict[str, Array] | None = None,
+    name: str = "vericap-vse",
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train the head alone on windows of a finished backbone (`maps` of the sources: (n, windows, 1280))."""
+    options = options or Options(mirror=False, head_rate=5e-4)
+    torch.manual_seed(plan.seed)
+    model = Encoder(options, start)
+    groups = [{"params": list(model.parameters()), "lr": options.head_rate}]
+    describe = {"options": asdict(options), "photos": [len(main), 0 if extra is None else len(extra)]}
+    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    task = Task(model, main, extra, validation, options, plan.seed)
+    state = trainer.run(task.losses, task.validate)
+    trainer.load_best()
+    trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    save_encoder(model.head, Path(output) / "vse", fingerprint, name=name, trained=trained)
+    return trained
 
 
 def write_meta(folder: Path, describe: dict[str, Any]) -> None:
