@@ -155,9 +155,17 @@ static PyObject *ngrams(PyObject *self, PyObject *args) {
     grams.last = malloc((size_t)grams.room * sizeof(int32_t));
     int32_t *current = malloc((size_t)(tokens + 1) * sizeof(int32_t));
     int32_t *scratch = malloc((size_t)longest * sizeof(int32_t));
-    Lists lists = {malloc((size_t)(entries + 1) * sizeof(int32_t)), malloc((size_t)(entries + 1) * sizeof(int32_t)),
-                   calloc((size_t)(orders * texts + 1), sizeof(int64_t)), 0};
-    int good = grams.prefix && grams.last && current && scratch && lists.grams && lists.counts && lists.rows;
+    /* the large lists are written where they are handed over, and cut to size in the end */
+    PyObject *list_grams = bytes_of(NULL, entries, 4), *list_counts = bytes_of(NULL, entries, 4);
+    PyObject *list_rows = bytes_of(NULL, orders * texts + 1, 8);
+    int good = grams.prefix && grams.last && current && scratch && list_grams && list_counts && list_rows;
+    Lists lists = {NULL, NULL, NULL, 0};
+    if (good) {
+        lists.grams = (int32_t *)PyByteArray_AS_STRING(list_grams);
+        lists.counts = (int32_t *)PyByteArray_AS_STRING(list_counts);
+        lists.rows = (int64_t *)PyByteArray_AS_STRING(list_rows);
+        lists.rows[0] = 0;
+    }
     PyObject *result = NULL;
     if (good) {
         memcpy(current, ids, (size_t)tokens * sizeof(int32_t));
@@ -175,12 +183,16 @@ static PyObject *ngrams(PyObject *self, PyObject *args) {
         }
     }
     if (good)
-        result = Py_BuildValue("NNNNNN", bytes_of(grams.prefix, grams.count, 4), bytes_of(grams.last, grams.count, 4),
-                               bytes_of(starts, orders + 1, 8), bytes_of(lists.rows, orders * texts + 1, 8),
-                               bytes_of(lists.grams, lists.filled, 4), bytes_of(lists.counts, lists.filled, 4));
-    else PyErr_NoMemory();
+        good = !PyByteArray_Resize(list_grams, (Py_ssize_t)lists.filled * 4)
+               && !PyByteArray_Resize(list_counts, (Py_ssize_t)lists.filled * 4);
+    if (good)
+        result = Py_BuildValue("NNNOOO", bytes_of(grams.prefix, grams.count, 4), bytes_of(grams.last, grams.count, 4),
+                               bytes_of(starts, orders + 1, 8), list_rows, list_grams, list_counts);
+    else if (!PyErr_Occurred()) PyErr_NoMemory();
+    Py_XDECREF(list_grams);
+    Py_XDECREF(list_counts);
+    Py_XDECREF(list_rows);
     free(grams.prefix); free(grams.last); free(current); free(scratch);
-    free(lists.grams); free(lists.counts); free(lists.rows);
     PyBuffer_Release(&ids_buffer);
     PyBuffer_Release(&offsets_buffer);
     return result;
@@ -310,15 +322,14 @@ static PyObject *cosines(PyObject *self, PyObject *args) {
     const int32_t *grams = b[1].buf, *counts = b[2].buf;
     const double *weights = b[3].buf;
     double *out = b[7].buf;
-    int64_t samples = b[4].len / 8, entries = b[1].len / 4;
+    int64_t samples = b[4].len / 8;
     double *norms = malloc((size_t)(orders * texts + 1) * sizeof(double));
-    double *values = malloc((size_t)(entries + 1) * sizeof(double));
-    if (norms && values) {
+    if (norms) {
         for (int64_t row = 0; row < orders * texts; row++) {
             double sum = 0.0;
             for (int64_t i = rows[row]; i < rows[row + 1]; i++) {
-                values[i] = counts[i] * weights[grams[i]];
-                sum += values[i] * values[i];
+                double value = counts[i] * weights[grams[i]];
+                sum += value * value;
             }
             norms[row] = sqrt(sum);
         }
@@ -332,8 +343,8 @@ static PyObject *cosines(PyObject *self, PyObject *args) {
                         if (grams[i] < grams[j]) i++;
                         else if (grams[i] > grams[j]) j++;
                         else {
-                            double mine = clip && values[j] < values[i] ? values[j] : values[i];
-                            sum += mine * values[j];
+                            double mine = counts[i] * weights[grams[i]], theirs = counts[j] * weights[grams[j]];
+                            sum += (clip && theirs < mine ? theirs : mine) * theirs;
                             i++;
                             j++;
                         }
@@ -341,9 +352,8 @@ static PyObject *cosines(PyObject *self, PyObject *args) {
                     out[r * orders + n] = both != 0.0 ? sum / both : sum;
                 }
     }
-    int good = norms && values;
+    int good = norms != NULL;
     free(norms);
-    free(values);
     release(b, 8);
     if (!good) return PyErr_NoMemory();
     Py_RETURN_NONE;
