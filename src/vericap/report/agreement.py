@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from vericap.meta.evaluation import Agreements, Line
 
 
+_NOTES = 6  # remarks about single captions can be many
+
+
 def percent(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 6)
 
@@ -64,7 +67,9 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
         for line in found.lines
         if line.unscored and line.value is not None
     ]
-    table.notes += found.notes
+    table.notes += found.notes[:_NOTES]
+    if len(found.notes) > _NOTES:
+        table.notes.append(f"... and {len(found.notes) - _NOTES} more notes of this kind")
     return table
 
 
