@@ -15,7 +15,7 @@ from vericap.run.batch import Batch
 from vericap.text.bags import Bags
 from vericap.text.transport import distances, penalties
 from vericap.text.word_space import WordSpace, word_space
-from vericap.vision.objects import Objects, of_samples
+from vericap.vision.objects import Objects, from_spec, of_samples
 
 NO_OBJECT = "the image has no object with a known label; the caption scores 0"
 NO_WORD = "the caption has no content word with a vector and scores 0"
@@ -97,10 +97,10 @@ class Vifidel(Metric):
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         space = self.space(batch)
         parts = {"vectors": space.source.name}
-        given = sum(item is not None for item in batch.sample_objects) if not self.opt.objects else 0
-        parts["objects"] = self.opt.objects or ("record" if given == len(batch) else batch.settings.objects)
-        if given and given < len(batch):
-            parts["objects"] += "+record"
+        spec = self.opt.objects or batch.settings.objects
+        given = 0 if self.opt.objects else sum(item is not None for item in batch.sample_objects)
+        names = [from_spec(spec).name] if given < len(batch) else []
+        parts["objects"] = "+".join([*(["record"] if given else []), *names])
         return parts
 
 
