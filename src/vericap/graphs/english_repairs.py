@@ -33,7 +33,10 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
             if dep in _SUBJECTS:
                 _verb_not_noun(words, tags, deps, heads, token)
             elif dep == "conj":
-                _coordination(words, tags, deps, heads, token)
+                if tags[heads[token]] in VERB_TAGS:
+                    _second_verb(words, tags, deps, heads, token)
+                else:
+                    _coordination(words, tags, deps, heads, token)
             if tag == "NN" and words[token].endswith("ing"):
                 _participle(words, tags, deps, heads, token)
             elif dep in ("compound", "nmod") and token + 1 < len(words) and words[token + 1] == ",":
@@ -104,6 +107,13 @@ def _verb_not_noun(words: list[str], tags: list[str], deps: list[str], heads: li
         return
     if lexicon.is_verb(words[head], tags[head]):
         tags[head] = "VBZ"
+
+
+def _second_verb(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "runs and jumps": what is coordinated with a verb and has no article is a verb."""
+    modified = any(above == token and deps[i] in ("det", "amod", "poss") for i, above in enumerate(heads))
+    if not modified and lexicon.is_verb(words[token], tags[token]):
+        tags[token] = "VBG" if words[token].endswith("ing") else "VBZ"
 
 
 def _participle(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:

@@ -1,0 +1,83 @@
+"""Captions per second of the English parser and of SPICE, and what building graphs adds to parsing.
+
+    python benchmarks/spice_speed.py [--captions 20000] [--workers 2]
+
+Distinct COCO captions, nothing read from a cache. CPU seconds of one process; with --workers, wall-clock seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+from spice_scoring import DATA
+
+from vericap.graphs import english
+from vericap.graphs.analysis import parse_texts
+from vericap.metrics.spice import Spice
+from vericap.run.batch import Batch, Settings
+from vericap.samples import Sample
+
+
+def captions(count: int) -> list[str]:
+    with gzip.open(DATA / "coco" / "captions_val2014.json.gz", "rt", encoding="utf-8") as stream:
+        notes = json.load(stream)["annotations"]
+    return list(dict.fromkeys(note["caption"].strip() for note in notes))[:count]
+
+
+def graph_share(texts: list[str]) -> None:
+    nlp = english.pipeline()
+    english.parse_many(texts[:200])
+    parsing = building = 0.0
+    for start in range(0, len(texts), 256):
+        part = [english.clean(text) for text in texts[start : start + 256]]
+        begun = time.process_time()
+        docs = list(nlp.pipe(part, batch_size=256))
+        parsed = time.process_time()
+        for doc in docs:
+            english.graph_of(doc)
+        building += time.process_time() - parsed
+        parsing += parsed - begun
+    print(f"spaCy {len(texts) / parsing:.0f} captions per CPU second, graphs {len(texts) / building:.0f};")
+    print(f"building graphs adds {100 * building / parsing:.1f} % to parsing")
+
+
+def end_to_end(texts: list[str]) -> None:
+    samples = [Sample(str(i), texts[i], tuple(texts[i + 1 : i + 6])) for i in range(0, len(texts) - 5, 6)]
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
+        Spice().statistics(Batch.of(samples, Settings(cache=Path(folder))))
+        spent = time.process_time() - begun
+    print(f"SPICE end to end (parse, store, merge, score): {len(texts) / spent:.0f} captions per CPU second")
+
+
+def scaling(texts: list[str], workers: int) -> None:
+    spent = []
+    for number in (1, workers):
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.perf_counter()
+            parse_texts(texts, Settings(cache=Path(folder), workers=number))
+            spent.append(time.perf_counter() - begun)
+    print(f"{workers} workers: {spent[0]:.1f} s -> {spent[1]:.1f} s, {spent[0] / spent[1]:.2f} times as fast")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=0, help="also measure this many processes")
+    args = parser.parse_args()
+    texts = captions(args.captions)
+    graph_share(texts)
+    end_to_end(texts)
+    if args.workers:
+        scaling(texts, args.workers)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""`vericap parse`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vericap.cli import main
+
+
+def test_a_caption_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "A man riding a brown horse"]) == 0
+    out = capsys.readouterr().out
+    assert "horse (brown)" in out
+    assert "man - ride - horse" in out
+
+
+def test_a_file_with_pictures_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "captions.txt"
+    source.write_text("A cat on a bed.\nA red <bus>.\n", "utf-8")
+    target, pictures = tmp_path / "graphs.jsonl", tmp_path / "pictures"
+    assert main(["parse", str(source), "--output", str(target), "--draw", str(pictures), "--quiet"]) == 0
+    records = [json.loads(line) for line in target.read_text("utf-8").splitlines()]
+    assert records[0]["relations"] == [["cat", "on", "bed"]]
+    assert len(list(pictures.glob("*.svg"))) == 2
+
+
+def test_nothing_found_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "running very quickly", "--json"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["objects"] == []
+    assert "no noun" in captured.err
+
+
+def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "nowhere.json"]) == 2
+    assert "nowhere.json" in capsys.readouterr().err
