@@ -17,7 +17,7 @@ from vericap.metrics.registry import METRICS
 from vericap.report.tables import Table
 from vericap.run.batch import Settings
 
-AGREES, DIFFERS, OTHER, NOT = "agrees", "DIFFERS", "other program", "not comparable"
+AGREES, DIFFERS, OTHER, NOT = "agrees", "DIFFERS", "other run", "not comparable"
 FULL_SIZES = {"pascal50s": 4000}  # pairs that published tables use
 
 
@@ -120,7 +120,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     counts = {s: sum(v.status == s for v in verdicts) for s in (AGREES, DIFFERS, OTHER, NOT)}
     table.notes = [
         ", ".join(f"{count} {status}" for status, count in counts.items() if count) + ".",
-        "agrees: equal to the last printed digit; other program: published with another parser or model, "
+        "agrees: equal to the last printed digit; other run: published from another run, parser or model, "
         "the gap is shown; DIFFERS: the same computation gives another number here.",
     ]
     return table
