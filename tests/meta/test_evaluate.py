@@ -13,10 +13,10 @@ from vericap.meta.evaluation import evaluate
 from vericap.meta.failure_cases import failure_table, failures
 from vericap.meta.grounding import Grounded, analyse, grounded, grounding_table, labels_of_boxes
 from vericap.meta.human import human_ceiling, human_machine
-from vericap.meta.judgements import Pairs, Ratings, Systems
+from vericap.meta.judgements import Pairs, Ratings, Retrieval, Systems
 from vericap.meta.protocols import check_same, protocol_of
 from vericap.meta.ranking import rank_systems
-from vericap.meta.retrieval import recalls, retrieval_table
+from vericap.meta.retrieval import recalls, retrieval_table, score_matrix
 from vericap.meta.scoring import Store
 from vericap.report.agreement import ablation_table, agreement_table, curve_table
 
@@ -219,6 +219,15 @@ def test_retrieval_ranks():
     assert "text R@1" in retrieval_table({"m": found}).text()
     with pytest.raises(VericapError, match="no caption of its own"):
         recalls(np.ones((3, 4)), owner)
+
+
+def test_score_matrix_asks_for_every_pair():
+    data = Retrieval("made", ["i", "j", "k"], ["a", "b", "c"], np.array([0, 1, 2]))
+    matrix, owner = score_matrix(data, lambda c, r, i: [f"{x}{y}" in ("ai", "bj") for x, y in zip(c, i)], chunk=4)
+    assert matrix.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert owner.tolist() == [0, 1, 2]
+    part, owner = score_matrix(data, lambda c, r, i: [0.0] * len(c), images=2)
+    assert part.shape == (2, 2)
 
 
 def test_grounding():

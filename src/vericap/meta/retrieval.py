@@ -52,15 +52,19 @@ def score_matrix(
     judge: Callable[[list[str], list[list[str]], list[str | None]], Sequence[float]],
     *,
     images: int | None = None,
-    chunk: int = 50,
+    chunk: int = 50_000,
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Every caption against every image by a reference-free metric; `images` takes the first so many."""
+    """Every caption against every image by a reference-free metric; `images` takes the first so many.
+
+    `chunk` image-caption pairs are asked for at once, which bounds memory.
+    """
     count = min(images or len(data.images), len(data.images))
     kept = np.flatnonzero(data.owner < count)
     captions = [data.captions[place] for place in kept]
     matrix = np.empty((count, len(captions)))
-    for start in range(0, count, chunk):
-        names = data.images[start : min(start + chunk, count)]
+    step = max(1, chunk // max(1, len(captions)))
+    for start in range(0, count, step):
+        names = data.images[start : min(start + step, count)]
         flat = judge(
             captions * len(names),
             [[] for _ in range(len(captions) * len(names))],
