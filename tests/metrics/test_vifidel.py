@@ -186,3 +186,14 @@ def test_scores_lie_in_range_and_order_does_not_matter(
     )
     assert 0.0 <= one <= 1.0
     assert one == pytest.approx(two, rel=1e-5)
+
+
+def test_without_compiled_kernel_the_scores_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [
+        Sample("1", "a man throws a frisbee to his dog", ("a dog plays", "a man"), objects={"dog": 1, "person": 2}),
+        Sample("2", "a plate of pasta on a table", ("some food",), objects={"dining table": 1, "bowl": 3}),
+    ]
+    compiled = {name: score(name, *samples) for name in ("vifidel", "vifidel:references=none", "wmd")}
+    monkeypatch.setenv("VERICAP_PURE_PYTHON", "1")
+    for name, wanted in compiled.items():
+        assert score(name, *samples) == pytest.approx(wanted, rel=1e-5)
