@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.errors import InputError
-from vericap.models import store
+from vericap.models import store, vse
 from vericap.models.vse import standardise
 from vericap.models.words import encode
 
@@ -116,6 +116,8 @@ class Scan:
         """(..., d_u) features -> (..., D) unit vectors."""
         w = self.weights
         x = np.asarray(features, dtype=np.float32)
+        if self.meta.get("encoder"):
+            x = vse.load(self.meta["encoder"]).embed(x)
         if self.meta.get("standardise", True):
             x = standardise(x)
         v = x @ w["image"].T + w["image_bias"]

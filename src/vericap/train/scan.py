@@ -51,6 +51,7 @@ class Options:
     sharpness: float = 9.0
     slope: float = 0.1
     pooling: str = "average"
+    encoder: str = ""  # `default`, `coco` or a folder: regions as that image-sentence encoder embeds them
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
 
     def attention(self) -> Attention:
@@ -109,7 +110,7 @@ class Model(nn.Module):
         super().__init__()
         self.options = options
         width = options.width
-        self.norm = nn.LayerNorm(features, elementwise_affine=False)
+        self.norm = nn.Identity() if options.encoder else nn.LayerNorm(features, elementwise_affine=False)
         self.image = nn.Linear(features, width)
         self.hidden = nn.Linear(features, options.hidden)
         self.output = nn.Linear(options.hidden, width, bias=False)
@@ -123,12 +124,15 @@ class Model(nn.Module):
         self.bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
 
-    def start_from(self, head: dict[str, Array], token_mean: Array) -> None:
-        """Begin in the sentence space: regions as the `vse` encoder sees them, words as centred token
-        states."""
+    def start_from(self, token_mean: Array, head: dict[str, Array] | None = None) -> None:
+        """Begin in the sentence space: regions as the `vse` encoder sees them, words as centred token states."""
         with torch.no_grad():
-            self.image.weight.copy_(torch.from_numpy(head["linear"].astype(np.float32)))
-            self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
+            if head is None:
+                self.image.weight.copy_(torch.eye(*self.image.weight.shape))
+                self.image.bias.zero_()
+            else:
+                self.image.weight.copy_(torch.from_numpy(head["linear"].astype(np.float32)))
+                self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
             self.text.weight.copy_(torch.eye(self.options.width, 384))
             self.text.bias.copy_(-torch.from_numpy(token_mean.astype(np.float32))[: self.options.width])
 
@@ -269,7 +273,7 @@ def train(
     options: Options,
     fingerprint: str,
     words: Sequence[str] | None = None,
-    start: tuple[dict[str, Array], Array] | None = None,
+    start: tuple[Array, dict[str, Array] | None] | None = None,
     shrinkage: float = 0.5,
     name: str = "vericap-scan",
     quiet: bool = False,
@@ -293,7 +297,8 @@ def train(
         "fingerprint": fingerprint,
         "words": options.words,
         "attention": asdict(options.attention()),
-        "standardise": True,
+        "standardise": not options.encoder,
+        "encoder": options.encoder,
         "licence": "Apache-2.0",
         "source": "trained by `vericap train scan`",
         "trained": trained,
@@ -325,7 +330,7 @@ def export(model: Model, folder: Path, meta: dict[str, Any], source: Source, shr
     from safetensors.numpy import save_file
 
     weights = weights_of(model)
-    contexts = sample_contexts(Scan(weights, meta), model, source)
+    contexts = sample_contexts(Scan(weights, {**meta, "encoder": ""}), model, source)  # features are embedded already
     weights["whitening"] = shrunk_whitening(contexts, shrinkage)
     target = folder / "scan"
     target.mkdir(parents=True, exist_ok=True)

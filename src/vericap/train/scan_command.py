@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.errors import InputError, VericapError
+from vericap.errors import InputError
 from vericap.models import vse
 from vericap.train import backbone, data, scan
 from vericap.train.backbone_command import add_plan, plan_of
-from vericap.vision.store import Store
+from vericap.vision.store import Store, check_same
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", choices=("states", "gru"), default="states")
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
     parser.add_argument("--pooling", choices=("average", "logsumexp"), default="average")
+    parser.add_argument(
+        "--encoder",
+        default="",
+        metavar="NAME",
+        help="regions as this image-sentence encoder embeds them (default, coco)",
+    )
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
@@ -54,19 +60,19 @@ def run(args: argparse.Namespace) -> int:
     if args.words == "gru":
         texts = [text for _, part in parts for five in part.captions for text in five]
         words = scan.vocabulary(texts, scan.Options().rarest)
-    sources = [source(name, part, store, output, words) for name, part in parts]
+    sources = [source(name, part, store, output, words, args.encoder) for name, part in parts]
     share = [args.batch] if len(parts) == 1 else [args.batch - args.batch * 5 // 16, args.batch * 5 // 16]
     options = scan.Options(words=args.words, loss=args.loss, pooling=args.pooling, width=args.width, batch=args.batch)
     trained = scan.train(
         sources,
         share,
-        source("dev", dev, store, output, words),
+        source("dev", dev, store, output, words, args.encoder),
         output,
         plan=plan_of(args),
         options=options,
         fingerprint=store.fingerprint,
         words=words,
-        start=beginning(store, sources[0], options),
+        start=beginning(sources[0], options),
         shrinkage=args.shrinkage,
         name=args.name,
     )
@@ -95,11 +101,17 @@ def in_store(wanted: data.Captioned, store: Store) -> data.Captioned:
     return data.Captioned(keys, captions)
 
 
-def source(name: str, part: data.Captioned, store: Store, output: Path, words: list[str] | None) -> scan.Source:
+def source(
+    name: str, part: data.Captioned, store: Store, output: Path, words: list[str] | None, encoder: str
+) -> scan.Source:
     """Features, teacher vectors and the text side of some captioned images."""
     folder = output / name
     folder.mkdir(parents=True, exist_ok=True)
     features = np.stack([np.asarray(store.get(key)[0]) for key in part.keys])
+    if encoder:
+        model = vse.load(encoder)
+        check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
+        features = np.concatenate([model.embed(rows).astype(np.float16) for rows in np.array_split(features, 64)])
     text: scan.TextStates | scan.TextNumbers
     if words is None:
         text = scan.read_states(part, folder)
@@ -108,15 +120,8 @@ def source(name: str, part: data.Captioned, store: Store, output: Path, words: l
     return scan.Source(features, backbone.caption_vectors(part, folder / "captions.npy"), text)
 
 
-def beginning(store: Store, source: scan.Source, options: scan.Options):  # type: ignore[no-untyped-def]
-    """The shipped encoder's weights where the store's features are its own; else a random start."""
-    try:
-        encoder = vse.load("default")
-    except VericapError:  # no shipped encoder: nothing to begin with
+def beginning(source: scan.Source, options: scan.Options):  # type: ignore[no-untyped-def]
+    """Regions and words begin in the sentence space where the encoder has put the regions there."""
+    if not options.encoder or not isinstance(source.text, scan.TextStates) or options.width != 384:
         return None
-    if encoder.fingerprint != store.fingerprint or not isinstance(source.text, scan.TextStates):
-        return None
-    if options.width != len(encoder.weights["linear"]):
-        return None
-    some = np.asarray(source.text.states[:200_000], dtype=np.float32)
-    return encoder.weights, some.mean(axis=0)
+    return np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0), None
