@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import overload
 
 from vericap.errors import VericapError
 from vericap.graphs.scene_graph import SceneGraph
@@ -15,10 +16,34 @@ from vericap.run.progress import Bar, chunks
 _CHUNK = 2048  # texts parsed, stored and reported at once
 _WORTH_PROCESSES = 2 * _CHUNK  # fewer texts are parsed before the processes have started
 
-Parser = Callable[[Sequence[str]], list[SceneGraph]]
+Parser = Callable[[Sequence[str]], list[bytes]]
 
 
-def analyse(batch: Batch, *, parser: str = "") -> list[SceneGraph]:
+class Graphs(Sequence[SceneGraph]):
+    """Scene graphs of many texts in packed form (some 150 bytes each), unpacked when asked for."""
+
+    def __init__(self, packed: list[bytes]) -> None:
+        self._packed = packed
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, place: int) -> SceneGraph: ...
+    @overload
+    def __getitem__(self, place: slice) -> Graphs: ...
+    def __getitem__(self, place: int | slice) -> SceneGraph | Graphs:
+        if isinstance(place, slice):
+            return Graphs(self._packed[place])
+        return SceneGraph.unpack(self._packed[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def analyse(batch: Batch, *, parser: str = "") -> Graphs:
     """Scene graphs of the batch's texts, in the run's language.
 
     English is parsed by the shipped spaCy pipeline unless `parser`, `settings.extra["parser"]` or the environment
@@ -27,12 +52,12 @@ def analyse(batch: Batch, *, parser: str = "") -> list[SceneGraph]:
     return parse_texts(batch.texts, batch.settings, parser=parser)
 
 
-def of(batch: Batch, *, parser: str = "") -> list[SceneGraph]:
+def of(batch: Batch, *, parser: str = "") -> Sequence[SceneGraph]:
     """The batch's graphs by the default parser or by a named one, each computed once."""
     name = f"graphs:{parser}" if parser else "graphs"
     if parser and name not in batch._analyses:
         batch.provide(name, analyse(batch, parser=parser))
-    graphs: list[SceneGraph] = batch.analysis(name)
+    graphs: Sequence[SceneGraph] = batch.analysis(name)
     return graphs
 
 
@@ -54,41 +79,45 @@ def parser_name(settings: Settings, parser: str = "") -> str:
     return f"ja+rules-{japanese.VERSION}"
 
 
-def parse_texts(texts: Sequence[str], settings: Settings, *, parser: str = "") -> list[SceneGraph]:
+def parse_texts(texts: Sequence[str], settings: Settings, *, parser: str = "") -> Graphs:
     """Scene graphs of texts, read from the cache where they are there."""
     work = _parser_of(settings, parser)
     cache = Cache(f"graphs-{settings.lang}", settings.cache)
     version = parser_name(settings, parser)
     keys = [key(version, text) for text in texts]
     stored = cache.get(keys)
-    graphs: list[SceneGraph | None] = [SceneGraph.unpack(stored[k]) if k in stored else None for k in keys]
-    missing = [place for place, graph in enumerate(graphs) if graph is None]
+    packed = [stored.get(k, b"") for k in keys]
+    missing = [place for place, data in enumerate(packed) if not data]
     with Bar(what="parsing captions", total=len(missing), show=settings.progress) as bar:
         parts = list(chunks(missing, _CHUNK))
         for part, found in zip(parts, _parse(work, [[texts[i] for i in part] for part in parts], settings)):
-            for place, graph in zip(part, found):
-                graphs[place] = graph
-            cache.put((keys[place], graph.pack()) for place, graph in zip(part, found))
+            for place, data in zip(part, found):
+                packed[place] = data
+            cache.put((keys[place], packed[place]) for place in part)
             bar.advance(len(part))
     cache.close()
-    return [graph for graph in graphs if graph is not None]
+    return Graphs(packed)
+
+
+def _packed(parse_many: Callable[[Sequence[str]], list[SceneGraph]], texts: Sequence[str]) -> list[bytes]:
+    return [graph.pack() for graph in parse_many(texts)]
 
 
 def _parser_of(settings: Settings, parser: str) -> Parser:
     if settings.lang == "en":
         from vericap.graphs import english
 
-        return partial(english.parse_many, parser=chosen_parser(settings, parser))
+        return partial(_packed, partial(english.parse_many, parser=chosen_parser(settings, parser)))
     if settings.lang == "ja":
         from vericap.graphs import japanese
 
-        return japanese.parse_many
+        return partial(_packed, japanese.parse_many)
     raise VericapError(
         f"scene graphs are made for English (en) and Japanese (ja), not for '{settings.lang}'; choose with --lang"
     )
 
 
-def _parse(work: Parser, parts: list[list[str]], settings: Settings) -> Iterator[list[SceneGraph]]:
+def _parse(work: Parser, parts: list[list[str]], settings: Settings) -> Iterator[list[bytes]]:
     """Parse part by part, in several processes where that pays."""
     if settings.workers < 2 or sum(map(len, parts)) < _WORTH_PROCESSES:
         yield from map(work, parts)

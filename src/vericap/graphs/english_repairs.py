@@ -184,6 +184,10 @@ def _coordination(words: list[str], tags: list[str], deps: list[str], heads: lis
     if listed and kind(noun_lemma(words[token], tags[token])) in ("person", "animal"):
         return
     heads[token] = near
+    if bare:  # "a bowl of apples and oranges on a table": the bowl is on it
+        for i, above in enumerate(heads):
+            if above == token and deps[i] == "prep" and words[i] != "of":
+                heads[i] = head
 
 
 def _list(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:

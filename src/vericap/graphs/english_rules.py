@@ -123,7 +123,7 @@ class Rules(Tree):
         if word not in lexicon.NO_ATTRIBUTE:
             self.found.update(((subject, word), None) for subject in subjects)
         for kid in self.kids[token]:
-            if self.deps[kid] == "conj":
+            if self.deps[kid] == "conj" and self.tags[kid] not in VERB_TAGS:  # a verb speaks for itself
                 self._predicate(kid, subjects)
 
     def _of_adjective(self, word: str, preposition: str) -> str:

@@ -56,11 +56,9 @@ class Tree:
         self.names[token] = noun_lemma(word, tag)
 
     def _is_place(self, token: int) -> bool:
-        """An adverbial noun that is a thing after all: "walking a dog", never "one day", "five feet tall"."""
-        return (
-            self.tags[self.heads[token]] in VERB_TAGS
-            and lexicon.kind(noun_lemma(self.words[token], self.tags[token])) != "thing"
-        )
+        """An adverbial noun that is a thing after all: not "one day", "five feet tall"."""
+        lemma = noun_lemma(self.words[token], self.tags[token])
+        return self.tags[self.heads[token]] in VERB_TAGS and not lexicon.is_measure(lemma)
 
     def of_what(self, token: int) -> int:
         """The noun after "of"; -1 if there is none."""

@@ -99,6 +99,8 @@ DOINGS = _words(
     taking making using cutting catching throwing hitting kicking pulling pushing"""
 )
 _ANIMATE_TOPICS = frozenset({"noun.person", "noun.animal"})
+_MEASURES = frozenset({"noun.time", "noun.quantity"})
+_MANNERS = _words("way side home time foot hand face back bit step mile inch meter bottom end side-by-side up")
 _CONVEYANCE = wordnet.synset_number("03100490-n")
 
 
@@ -175,6 +177,13 @@ def _strip_verb(word: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def is_noun(word: str) -> bool:
     return bool(wordnet.synsets(word, "n"))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_measure(lemma: str) -> bool:
+    """A time or a quantity by its commonest sense, or a way of doing ("side by side", "this way")."""
+    numbers = wordnet.english().numbers(lemma, "n")
+    return lemma in _MANNERS or not numbers or wordnet.english().topic(numbers[0]) in _MEASURES
 
 
 @lru_cache(maxsize=1 << 14)

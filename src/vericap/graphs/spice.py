@@ -169,10 +169,7 @@ class ReferenceGraph:
                 proposed[name] += 1
                 matched[name] += bool(common & self._members[name])
             matches.append(common)
-        counts = {
-            name: Counts(matched[name], proposed[name], self._members[name].bit_count())
-            for name in CATEGORIES
-        }
+        counts = {name: Counts(matched[name], proposed[name], self._members[name].bit_count()) for name in CATEGORIES}
         return SpiceScore(counts, tuples, self.tuples, matches)
 
 

@@ -64,7 +64,7 @@ class SpiceSoft(Metric):
     def _block(
         self,
         batch: Batch,
-        graphs: list[SceneGraph],
+        graphs: Sequence[SceneGraph],
         rows: Sequence[int],
         table: NDArray[np.float64],
         explanations: list[dict[str, Any] | None] | None,
