@@ -54,27 +54,25 @@ class Batch:
     @classmethod
     def of(cls, samples: Iterable[Sample], settings: Settings | None = None) -> Batch:
         """Collect samples, keeping each distinct text and image once."""
-        seen_text: dict[str, int] = {}
-        seen_image: dict[str, int] = {}
-        ids, candidates, offsets, index, images, objects = [], [], [0], [], [], []
-        for sample in samples:
-            ids.append(sample.id)
-            candidates.append(seen_text.setdefault(sample.candidate, len(seen_text)))
-            for reference in sample.references:
-                index.append(seen_text.setdefault(reference, len(seen_text)))
-            offsets.append(len(index))
-            key = sample.image
-            images.append(-1 if key is None else seen_image.setdefault(key, len(seen_image)))
-            objects.append(sample.objects)
+        samples = samples if isinstance(samples, list) else list(samples)
+        # Whole columns at a time: at 40,000 samples a loop of appends costs as much as tokenising.
+        flat = [text for sample in samples for text in (sample.candidate, *sample.references)]
+        number = {text: place for place, text in enumerate(dict.fromkeys(flat))}
+        codes = np.fromiter(map(number.__getitem__, flat), np.int64, len(flat))
+        counts = np.fromiter((len(sample.references) for sample in samples), np.int64, len(samples))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        first = offsets[:-1] + np.arange(len(samples))  # each sample's candidate stands before its references
+        keys = dict.fromkeys(sample.image for sample in samples if sample.image is not None)
+        place_of = {None: -1, **{key: place for place, key in enumerate(keys)}}
         return cls(
-            ids=ids,
-            texts=list(seen_text),
-            candidates=np.array(candidates, dtype=np.int64),
-            reference_offsets=np.array(offsets, dtype=np.int64),
-            reference_index=np.array(index, dtype=np.int64),
-            image_keys=list(seen_image),
-            images=np.array(images, dtype=np.int64),
-            sample_objects=objects,
+            ids=[sample.id for sample in samples],
+            texts=list(number),
+            candidates=codes[first],
+            reference_offsets=offsets,
+            reference_index=np.delete(codes, first),
+            image_keys=list(keys),
+            images=np.array([place_of[sample.image] for sample in samples], dtype=np.int64),
+            sample_objects=[sample.objects for sample in samples],
             settings=settings or Settings(),
         )
 

@@ -16,28 +16,61 @@ from numpy.typing import NDArray
 from vericap.models import store
 from vericap.text.tokens import Tokens
 
-# Letters as METEOR's rules list them; digits are ASCII, so is white space (all but the vertical tab splits).
-_LETTER = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ӿԀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
-_OTHER_SIGN = re.compile(rf"([^0-9{_LETTER} \t\n\x0b\f\r.'`,\-‘’])")
-_DOTS = re.compile(r"\.(\.+)")
-_DOT_GOES_ON = re.compile(r"DOTMULTI\.([^.])")
-_COMMAS = [re.compile(p) for p in (r"([^0-9]),([^0-9])", r"([0-9]),([^0-9])", r"([^0-9]),([0-9])")]
-_SINGLE_QUOTE = re.compile("[`‘’]")
-_DOUBLE_QUOTE = re.compile("[“”]|''")
-_HYPHEN = re.compile(rf"([0-9{_LETTER}.])-([0-9{_LETTER}])")
-_APOSTROPHES = [
-    (re.compile(rf"([^{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
-    (re.compile(rf"([^{_LETTER}0-9])'([{_LETTER}])"), r"\1 ' \2"),
-    (re.compile(rf"([{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
-    (re.compile(rf"([{_LETTER}])'([{_LETTER}])"), r"\1 '\2"),
-    (re.compile(r"([0-9])'(s)"), r"\1 '\2"),
-]
+# Letters that METEOR knows, as ranges of code points; its digits and white space are ASCII.
+_LETTERS = (
+    "AZ az ŠŠ ŽŽ šš žž ŸŸ ÀÖ Øö øž \u0400\u04ff \u0500\u0527 \ua640\ua66e \ua67e\ua697 \u1d00\u1d7f"
+)
+_LETTER = "".join(f"{ends[0]}-{ends[1]}" for ends in _LETTERS.split(" "))
+_DIGIT = "0-9"
+_KEPT_SIGNS = r".'`,\-‘’"  # signs that stay where they are until a rule below moves them
+_LONE_SIGN = re.compile(rf"[^{_DIGIT}{_LETTER} \t\n\x0b\f\r{_KEPT_SIGNS}]")
+_ELLIPSIS = re.compile(r"\.{2,}")
+_DOT_OF_ELLIPSIS = "\U0010ffff"  # stands for a dot that no other rule may touch
 _BLANKS = re.compile("[ \u2000-\u200a\u202f\u205f\u3000\u00a0]+")
 _SPLIT = re.compile("[ \t\n\r\f]+")
 _CONTROL = "".join(map(chr, range(33)))  # what METEOR trims off a line's ends
 _WHOLE_LINE = re.compile(r"[.\x00-\x1f]")  # signs whose effect depends on the neighbours
 _ANY_LETTER = re.compile(f"[{_LETTER}]")
 _PLAIN = re.compile(r"[a-z0-9]+\Z")
+
+# What happens to a sign between two neighbours: (sign, left neighbour, right neighbour, what takes the sign's place).
+# Rules apply one after the other. A neighbour that took part in one replacement takes part in no further one of the
+# same rule ("rock'n'roll" is cut once).
+_RULE = tuple[str, "re.Pattern[str]", "re.Pattern[str]", str]
+
+
+def _rule(sign: str, left: str, right: str, instead: str) -> _RULE:
+    return sign, re.compile(f"[{left}]"), re.compile(f"[{right}]"), instead
+
+
+_COMMAS = (
+    _rule(",", f"^{_DIGIT}", f"^{_DIGIT}", " , "),
+    _rule(",", _DIGIT, f"^{_DIGIT}", " , "),
+    _rule(",", f"^{_DIGIT}", _DIGIT, " , "),
+)
+_HYPHENS = (_rule("-", f"{_DIGIT}{_LETTER}.", f"{_DIGIT}{_LETTER}", " "),)
+_APOSTROPHES = (
+    _rule("'", f"^{_LETTER}", f"^{_LETTER}", " ' "),
+    _rule("'", f"^{_LETTER}{_DIGIT}", _LETTER, " ' "),
+    _rule("'", _LETTER, f"^{_LETTER}", " ' "),
+    _rule("'", _LETTER, _LETTER, " '"),
+    _rule("'", _DIGIT, "s", " '"),
+)
+
+
+def _apply(line: str, rules: tuple[_RULE, ...]) -> str:
+    """Replace signs by their neighbours, rule after rule, from left to right."""
+    for sign, left, right, instead in rules:
+        if sign not in line:
+            return line
+        parts, done, free, place = [], 0, 0, line.find(sign, 1)
+        while 0 < place < len(line) - 1:
+            if place > free and left.match(line[place - 1]) and right.match(line[place + 1]):
+                parts += [line[done:place], instead]
+                done, free = place + 1, place + 2  # the right neighbour is used up
+            place = line.find(sign, max(place + 1, free + 1))
+        line = "".join([*parts, line[done:]])
+    return line
 
 
 @cache
@@ -67,24 +100,20 @@ def _pieces(line: str) -> list[str]:
 
 def normalize(line: str) -> str:
     """A line as METEOR 1.5 rewrites it before it looks for words, in lower case."""
-    line = _OTHER_SIGN.sub(r" \1 ", f" {line.strip(_CONTROL)} ")
-    line = _DOTS.sub(r" DOTMULTI\1", line)
-    while "DOTMULTI." in line:
-        line = _DOT_GOES_ON.sub(r"DOTDOTMULTI \1", line).replace("DOTMULTI.", "DOTDOTMULTI")
-    for comma in _COMMAS:
-        line = comma.sub(r"\1 , \2", line)
-    line = _DOUBLE_QUOTE.sub(' " ', _SINGLE_QUOTE.sub("'", line))
-    line = _HYPHEN.sub(r"\1 \2", line.replace("–", "-").replace("--", "-"))
-    for apostrophe, instead in _APOSTROPHES:
-        line = apostrophe.sub(instead, line)
-    pieces = _pieces(line)
+    line = _LONE_SIGN.sub(lambda sign: f" {sign[0]} ", f" {line.strip(_CONTROL)} ")
+    line = _ELLIPSIS.sub(lambda dots: f" {_DOT_OF_ELLIPSIS * len(dots[0])} ", line)
+    line = _apply(line, _COMMAS)
+    for quote in "`‘’":
+        line = line.replace(quote, "'")
+    for quote in ("“", "”", "''"):
+        line = line.replace(quote, ' " ')
+    line = _apply(line.replace("–", "-").replace("--", "-"), _HYPHENS)
+    pieces = _pieces(_apply(line, _APOSTROPHES))
     for place, (piece, following) in enumerate(zip(pieces, [*pieces[1:], ""])):
         if len(piece) > 1 and piece.endswith("."):
             pieces[place] = _full_stop(piece, following)
-    line = "".join(f"{piece} " for piece in pieces)
-    while "DOTDOTMULTI" in line:
-        line = line.replace("DOTDOTMULTI", "DOTMULTI.")
-    return _BLANKS.sub(" ", line.replace("DOTMULTI", ".")).strip(_CONTROL).lower()
+    line = " ".join(pieces).replace(_DOT_OF_ELLIPSIS, ".")
+    return _BLANKS.sub(" ", line).strip(_CONTROL).lower()
 
 
 def words(line: str) -> list[str]:
