@@ -30,7 +30,9 @@ class Bags:
     @classmethod
     def of(cls, counts: Iterable[Mapping[int, float]], *, binary: bool = False) -> Bags:
         """From {word number: count} per bag; `binary` counts every word once."""
-        offsets, ids, weights = [0], [], []
+        offsets = [0]
+        ids: list[int] = []
+        weights: list[float] = []
         for bag in counts:
             total = float(len(bag) if binary else sum(bag.values()))
             ids.extend(bag)
