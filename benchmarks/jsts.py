@@ -88,20 +88,47 @@ def dependency_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     found = {}
     for text, doc in zip(texts, ginza.pipeline().pipe(texts, batch_size=ginza.BATCH)):
         tuples: dict[tuple[str, ...], None] = {}
+        label = {token: token.dep_.split("_")[0] for token in doc}  # GiNZA's parser marks bunsetsu: "obl_bunsetu"
         for token in doc:
             if token.pos_ in ("NOUN", "PROPN", "PRON"):
                 tuples[(token.lemma_,)] = None
-            if token.dep_ in ("acl", "amod", "nummod") and token.head.pos_ in ("NOUN", "PROPN"):
+            if label[token] in ("acl", "amod", "nummod") and token.head.pos_ in ("NOUN", "PROPN"):
                 tuples[token.head.lemma_, token.lemma_] = None
-            if token.dep_ == "nmod" and token.head.pos_ in ("NOUN", "PROPN"):
+            if label[token] == "nmod" and token.head.pos_ in ("NOUN", "PROPN"):
                 tuples[token.lemma_, "の", token.head.lemma_] = None
-            subjects = [child for child in token.children if child.dep_ == "nsubj"]
-            others = [child for child in token.children if child.dep_ in ("obj", "iobj", "obl")]
+            subjects = [child for child in token.children if label[child] == "nsubj"]
+            others = [child for child in token.children if label[child] in ("obj", "iobj", "obl")]
             for subject in subjects:
                 for other in others:
                     tuples[subject.lemma_, token.lemma_, other.lemma_] = None
                 if not others:
                     tuples[subject.lemma_, token.lemma_] = None
+        found[text] = list(tuples)
+    return found
+
+
+def unrepaired_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+    """Our phrases, but the parser's heads as they are and overt cases only: what the rules add is missing."""
+    targets = ("を", "に", "で", "と", "から", "へ", "まで")
+    found = {}
+    for text, doc in zip(texts, ginza.pipeline().pipe(texts, batch_size=ginza.BATCH)):
+        tuples: dict[tuple[str, ...], None] = {}
+        for phrases, heads in ginza.phrases(doc):
+            tuples.update({(phrase.text,): None for phrase in phrases if phrase.kind == "NP"})
+            for place, phrase in enumerate(phrases):
+                head = phrases[heads[place]] if heads[place] >= 0 else None
+                if phrase.form == "adnominal" and head is not None and head.kind == "NP":
+                    named = (phrase.text, "の", head.text) if phrase.case == "の" else (head.text, phrase.text)
+                    tuples[named] = None
+                if not phrase.predicate:
+                    continue
+                own = [other for i, other in enumerate(phrases) if heads[i] == place and other.kind == "NP"]
+                subjects = [other.text for other in own if other.case == "が" or (other.topic and not other.case)]
+                others = [other.text for other in own if other.case in targets]
+                for subject in subjects:
+                    tuples.update(
+                        {(subject, phrase.text, other): None for other in others} or {(subject, phrase.text): None}
+                    )
         found[text] = list(tuples)
     return found
 
@@ -120,7 +147,8 @@ def ablation(texts: Sequence[Pair], labels: np.ndarray) -> None:
     """Table 5 of the paper: parser (dependencies only / predicate-argument structure) x graph extension."""
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
     parsers: dict[str, Callable[[], dict[str, list[tuple[str, ...]]]]] = {
-        "dependencies": lambda: dependency_tuples(distinct),
+        "dependencies, single words": lambda: dependency_tuples(distinct),
+        "dependencies, our phrases": lambda: unrepaired_tuples(distinct),
         "PAS": lambda: {text: graph.tuples() for text, graph in zip(distinct, japanese.parse_many(distinct))},
         "PAS, no zero pronouns": lambda: {
             text: graph.tuples() for text, graph in zip(distinct, japanese.parse_many(distinct, zero_pronouns=False))

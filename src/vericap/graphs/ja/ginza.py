@@ -64,6 +64,11 @@ def analyse(texts: Iterable[str]) -> Iterator[list[Sentence]]:
 
 def structure(doc: Any) -> list[Sentence]:
     """Predicate-argument structure of a parsed text."""
+    return [roles.assign(found, heads.resolve(found, hints)) for found, hints in phrases(doc)]
+
+
+def phrases(doc: Any) -> list[tuple[list[chunks.Phrase], list[int]]]:
+    """The bunsetsu of each sentence and the heads the parser gives them (-1: none to the right)."""
     words = [
         # English words keep the blank between them; Japanese has none
         Morpheme(
@@ -76,7 +81,7 @@ def structure(doc: Any) -> list[Sentence]:
         for token in doc
     ]
     parents = [token.head.i for token in doc]
-    return [_sentence(words, parents, low, high) for low, high in chunks.sentences(words)]
+    return [_with_hints(chunks.chunk(words[low:high], offset=low), parents) for low, high in chunks.sentences(words)]
 
 
 def _inflection(token: Any) -> str:
@@ -84,15 +89,13 @@ def _inflection(token: Any) -> str:
     return found[0] if found else ""
 
 
-def _sentence(words: Sequence[Morpheme], parents: Sequence[int], low: int, high: int) -> Sentence:
-    phrases = chunks.chunk(words[low:high], offset=low)
-    place_of = {}
-    for place, phrase in enumerate(phrases):
+def _with_hints(found: list[chunks.Phrase], parents: Sequence[int]) -> tuple[list[chunks.Phrase], list[int]]:
+    place_of: dict[int, int] = {}
+    for place, phrase in enumerate(found):
         place_of.update(dict.fromkeys(range(phrase.start, phrase.start + len(phrase.words)), place))
-    hints = [-1] * len(phrases)
-    for place, phrase in enumerate(phrases):
-        for word in range(phrase.start, phrase.start + len(phrase.words)):
-            target = place_of.get(parents[word], place)
-            if target > place:
-                hints[place] = target
-    return roles.assign(phrases, heads.resolve(phrases, hints))
+    hints = [-1] * len(found)
+    for word, place in place_of.items():
+        target = place_of.get(parents[word], place)
+        if target > place:
+            hints[place] = target
+    return found, hints
