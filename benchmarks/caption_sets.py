@@ -45,7 +45,7 @@ def expert(*, references: int = 5) -> Rated:
 def crowd(*, references: int = 5) -> Rated:
     """Published protocol: own captions out of the references, share of yes, tau-b.
 
-    Defaults are chosen on this set, never on the other two (its photos are Expert's, its judgements are not).
+    The set to choose defaults on (its photos are Expert's, its judgements are not); cards say where that was not done.
     """
     found = flickr8k.read_crowd(ROOT / "flickr8k")
     samples = []

@@ -42,7 +42,7 @@ class Float32(Encoder):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("float32", type=Path)
-    parser.add_argument("--crowd", action="store_true", help="Flickr8k-CF too (defaults are chosen on it)")
+    parser.add_argument("--crowd", action="store_true", help="Flickr8k-CF too")
     args = parser.parse_args()
     sets = {"Expert": expert(), **({"CF": crowd()} if args.crowd else {})}
     draws = [pascal(draw=draw) for draw in range(5)]
