@@ -12,8 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "graphs" / "ja")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "graphs" / "ja"))
 
 import gold
 from jsts import ROOT, unrepaired_tuples

@@ -99,12 +99,11 @@ def explain(score: Score) -> dict[str, Any]:
         {"candidate": list(one), "reference": list(other), "grade": round(grade, 4)}
         for one, other, grade in score.pairs
     ]
-    mine = {one for one, _, grade in score.pairs if grade >= 0.5}
-    theirs = {other for _, other, grade in score.pairs if grade >= 0.5}
+    mine = {one for one, _, _ in score.pairs}
     return {
         "matched": matched,
         "extra": [list(item) for item in score.candidate if item not in mine],
-        "missing": [list(item) for item in score.reference if item not in theirs],
+        "missing": [list(item) for item in score.missing],
         "precision": round(score.precision, 6),
         "recall": round(score.recall, 6),
     }

@@ -20,12 +20,13 @@ from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO
 from vericap.text import wordnet_ja
 
 Tuple = tuple[str, ...]
+Grades = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class Score:
-    """Precision, recall and F1, with the pairs that matched and their grade."""
+    """Precision, recall and F1, with the pairs that matched (graded: at least by half) and their grade."""
 
     precision: float
     recall: float
@@ -33,6 +34,7 @@ class Score:
     pairs: tuple[tuple[Tuple, Tuple, float], ...] = ()
     candidate: tuple[Tuple, ...] = ()
     reference: tuple[Tuple, ...] = ()
+    missing: tuple[Tuple, ...] = ()  # tuples of the references that nothing in the candidate matches
 
 
 @dataclass(frozen=True)
@@ -84,38 +86,41 @@ def score_tuples(
     theirs = tuple_set((item for reference in references for item in reference), rules.spelling)
     if not mine or not theirs:
         return Score(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs))
-    return (_graded if rules.graded else _matched)(mine, theirs, rules)
+    grades = _grades(mine, theirs, rules)
+    if rules.graded:
+        # graded rule: the mean grade of each tuple's best partner
+        precision, recall = float(grades.max(axis=1).mean()), float(grades.max(axis=0).mean())
+    else:
+        # set rule: m tuples of the smaller set have a partner; P = m / |c|, R = m / |r|
+        side = 1 if len(mine) <= len(theirs) else 0
+        matched = int((grades >= 1.0).any(axis=side).sum())
+        precision, recall = matched / len(mine), matched / len(theirs)
+    return _explained(precision, recall, mine, theirs, grades, threshold=0.5 if rules.graded else 1.0)
 
 
-def _matched(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Score:
-    """The set rule: m tuples of the smaller set have a partner; P = m / |c|, R = m / |r|."""
-    swapped = len(mine) > len(theirs)
-    few, many = (theirs, mine) if swapped else (mine, theirs)
-    pairs = []
-    for one in few:
-        partner = next((other for other in many if similarity(one, other, rules) >= 1.0), None)
-        if partner is not None:
-            pairs.append((partner, one, 1.0) if swapped else (one, partner, 1.0))
-    precision, recall = len(pairs) / len(mine), len(pairs) / len(theirs)
-    return Score(precision, recall, _f1(precision, recall), tuple(pairs), tuple(mine), tuple(theirs))
-
-
-def _graded(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Score:
-    """Graded rule: precision and recall are the mean grade of each tuple's best partner."""
-    grades = np.array([[similarity(one, other, rules) for other in theirs] for one in mine])
-    if rules.encoder is not None:
-        grades = np.maximum(grades, _cosines(mine, theirs, rules.encoder))
+def _explained(
+    precision: float, recall: float, mine: list[Tuple], theirs: list[Tuple], grades: Grades, *, threshold: float
+) -> Score:
     best = grades.argmax(axis=1)
     pairs = tuple(
         (one, theirs[place], float(grades[row, place]))
         for row, (one, place) in enumerate(zip(mine, best))
-        if grades[row, place] > 0
+        if grades[row, place] >= threshold
     )
-    precision, recall = float(grades.max(axis=1).mean()), float(grades.max(axis=0).mean())
-    return Score(precision, recall, _f1(precision, recall), pairs, tuple(mine), tuple(theirs))
+    missing = tuple(item for item, grade in zip(theirs, grades.max(axis=0)) if grade < threshold)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return Score(precision, recall, f1, pairs, tuple(mine), tuple(theirs), missing)
 
 
-def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Encoder) -> NDArray[np.float64]:
+def _grades(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Grades:
+    """Grade of every tuple of the candidate with every tuple of the references."""
+    grades = np.array([[similarity(one, other, rules) for other in theirs] for one in mine])
+    if rules.encoder is not None:
+        grades = np.maximum(grades, _cosines(mine, theirs, rules.encoder))
+    return grades
+
+
+def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Encoder) -> Grades:
     """Cosines of the tuples said as phrases, of any length ("走る犬" may meet "犬が道を走る"); negative ones are 0."""
     vectors = encoder([phrase(item) for item in mine + theirs])
     return np.clip(vectors[: len(mine)] @ vectors[len(mine) :].T, 0.0, 1.0).astype(np.float64)
