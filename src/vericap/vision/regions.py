@@ -113,7 +113,7 @@ class Extractor:
     def map(self, image: Image) -> Array:
         """The feature map (height, width, d) of one image, squeezed to a square as in training."""
         if self._session is None:
-            self._session = models.session(self.file, threads=self._threads)
+            self._session = models.session(self.file, threads=self._threads, widen=True)
         (found,) = self._session.run(None, {"x": pixels(image, self.size)})
         return np.asarray(found[0].transpose(1, 2, 0), dtype=np.float32)
 
