@@ -76,7 +76,7 @@ def parser_name(settings: Settings, parser: str = "") -> str:
         return english.name(chosen_parser(settings, parser))
     from vericap.graphs import japanese
 
-    return f"ja+rules-{japanese.VERSION}"
+    return japanese.name()
 
 
 def parse_texts(texts: Sequence[str], settings: Settings, *, parser: str = "") -> Graphs:

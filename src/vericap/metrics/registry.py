@@ -32,7 +32,7 @@ METRICS: dict[str, str] = {
 }
 
 SETS: dict[str, tuple[str, ...]] = {
-    "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus"),
+    "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus", "sentence"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
 }

@@ -33,12 +33,6 @@ def pipeline() -> Any:
         ) from error
 
 
-def model_name() -> str:
-    """Name and version, for signatures and cache keys."""
-    meta = pipeline().meta
-    return f"ja_ginza-{meta['version']}"
-
-
 def normalize(text: str) -> str:
     """Full-width kana, half-width letters and digits; no blanks between Japanese words."""
     text = unicodedata.normalize("NFKC", text).strip()
