@@ -3,8 +3,7 @@
     python benchmarks/spice_agreement.py [--metrics spice,spice-soft,spice-soft:whole=0]
 
 Flickr8k-Expert: Kendall tau-c, three ratings as separate rows. Flickr8k-CF: tau-b. PASCAL-50S: the label of 48 votes,
-ties count 1/2. Options of spice-soft were chosen on Flickr8k-CF; its encoder may have seen captions of Flickr30k and
-COCO in its own training.
+ties count 1/2. The encoder of spice-soft may have seen captions of Flickr30k and COCO in its own training.
 """
 
 from __future__ import annotations

@@ -58,16 +58,46 @@ def against_original(part: str) -> list[tuple[dict[str, Any], Tuples, Tuples]]:
     return pairs
 
 
-def against_hand() -> None:
-    original = {r["id"]: r for r in golden("captions") if r["source"] == "coco_val2014"}
-    ours, theirs = Agreement(), Agreement()
+def hand_rows() -> list[tuple[str, Tuples, Tuples, Tuples]]:
+    """(caption, our tuples, the original's, the true ones) without matters of convention."""
+    original = {str(r["id"]): r for r in golden("captions") if r["source"] == "coco_val2014"}
     truth = list(hand_checked())
-    for (number, caption, true), graph in zip(truth, parse_many(caption for _, caption, _ in truth)):
-        record = original[number] if number in original else original[str(number)]
-        ours.add(comparable(set(graph.tuples()), caption), comparable(true, caption))
-        theirs.add(comparable(complete(record["proposals"]), caption), comparable(true, caption))
-    show(f"hand-checked ({len(truth)}), ours", ours)
-    show(f"hand-checked ({len(truth)}), original", theirs)
+    graphs = parse_many(caption for _, caption, _ in truth)
+    return [
+        (
+            caption,
+            comparable(set(graph.tuples()), caption),
+            comparable(complete(original[str(number)]["proposals"]), caption),
+            comparable(true, caption),
+        )
+        for (number, caption, true), graph in zip(truth, graphs)
+    ]
+
+
+def against_hand() -> None:
+    ours, theirs = Agreement(), Agreement()
+    rows = hand_rows()
+    for _, mine, other, true in rows:
+        ours.add(mine, true)
+        theirs.add(other, true)
+    show(f"hand-checked ({len(rows)}), ours", ours)
+    show(f"hand-checked ({len(rows)}), original", theirs)
+
+
+def who_is_right() -> None:
+    """Of the tuples only one side has on the hand-checked captions, how many are true, by kind."""
+    counts: Counter[tuple[str, str]] = Counter()
+    right: Counter[tuple[str, str]] = Counter()
+    for caption, mine, other, true in hand_rows():
+        for side, extra, rest in (("ours", mine - other, other), ("original", other - mine, mine)):
+            for item in extra:
+                key = (kind_of_disagreement(item, caption, rest), side)
+                counts[key] += 1
+                right[key] += item in true
+    print("\nWho is right, on the hand-checked captions (true tuples of those only one side has):")
+    for kind in sorted({kind for kind, _ in counts}):
+        parts = [f"{side} {right[kind, side]:>3} of {counts[kind, side]:>3}" for side in ("ours", "original")]
+        print(f"  {kind:<56} {'   '.join(parts)}")
 
 
 def kind_of_disagreement(item: tuple[str, ...], caption: str, other: Tuples) -> str:
@@ -126,6 +156,7 @@ def main() -> None:
     against_hand()
     if args.disagreements:
         disagreements(pairs)
+        who_is_right()
 
 
 if __name__ == "__main__":
