@@ -13,6 +13,7 @@ from vericap.models import store
 # "A の B" makes A an attribute of B when A is one of these (colour, shape, quantity, time, parts).
 ATTRIBUTE_CATEGORIES = frozenset({"動物-部位", "植物-部位", "場所-施設部位", "形・模様", "色", "数量", "時間"})
 _SAFE_ENDINGS = frozenset({"人", "動物", "色", "場所-施設", "場所-自然", "人工物-乗り物", "人工物-その他"})
+_SHAPE_ENDINGS = ("形", "型", "柄", "模様")
 ANIMATE = frozenset({"人", "動物", "組織・団体"})
 PLACES = frozenset({"場所-施設", "場所-施設部位", "場所-自然", "場所-機能", "場所-その他"})
 
@@ -53,6 +54,8 @@ def categories(noun: str) -> frozenset[str]:
     if noun in lexicon.COLOURS:
         return frozenset({"色"})
     if noun in lexicon.PATTERNS:
+        return frozenset({"形・模様"})
+    if len(noun) > 1 and noun.endswith(_SHAPE_ENDINGS) and not found.of(noun):
         return frozenset({"形・模様"})
     for start in range(len(noun)):
         known = found.of(noun[start:])

@@ -326,7 +326,7 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
         return
     inflected = [word for word in head[-1:] + tail if word.inflection]
     ending = inflected[-1] if inflected else None
-    request = any(word.lemma in _REQUESTS for word in tail)
+    request = any(word.lemma in _REQUESTS for word in tail) or phrase.text == "お願いする"
     command = ending is not None and ("命令形" in ending.inflection or "意志推量形" in ending.inflection)
     phrase.imperative = phrase.imperative or request or command
     conjunction = next((word for word in reversed(tail) if word.part(*_LINKS)), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vericap.graphs.ja import lexicon
-from vericap.graphs.ja.categories import ANIMATE, ATTRIBUTE_CATEGORIES, table
+from vericap.graphs.ja.categories import ANIMATE, ATTRIBUTE_CATEGORIES, PLACES, table
 from vericap.graphs.ja.chunks import Phrase
 
 
@@ -63,7 +63,7 @@ def _adnominal_head(
         return nouns[0]
     # 水色の-, 2匹の-, 右上の- between a modifier and its noun are modifiers themselves
     while (
-        phrases[head].case == "の"
+        phrases[head].case in ("の", "と", "や")
         and heads[head] in nouns
         and ((phrase.kind != "NP" or phrase.quantity) and _says_how(phrases[head]))
     ):
@@ -103,9 +103,12 @@ def _joined_head(phrases: Sequence[Phrase], place: int, nouns: list[int], hint: 
         return -1
     if after.kind == "NP" and _alike(phrase, after):
         return place + 1
-    best = hint if hint in nouns else nouns[0]
+    settings = {i for i in nouns if phrases[i].case in ("に", "で") and phrases[i].categories & PLACES}
+    things = [i for i in nouns if i not in settings] or nouns
+    best = hint if hint in things else things[0]
     if phrase.form == "bare":
-        return best if phrase.comma or hint in nouns else -1
+        dropped = phrase.categories & ANIMATE and not phrases[best].categories & ANIMATE  # 少年(が)サッカーをする
+        return best if phrase.comma or (hint in nouns and not dropped) else -1
     if after.predicate and after.form != "adnominal":
         return -1
     if after.kind == "VP" and (hint not in nouns or after.text in lexicon.SAYING):
@@ -152,7 +155,7 @@ def _stays_inside(phrases: Sequence[Phrase], heads: list[int], place: int, inner
         own = phrase.case == "が" and hint == inner and not phrase.categories & ANIMATE
         return own or phrase.case in ("の", "より")
     outer_text = phrases[outer].text
-    if phrase.case == "で" and outer_text in lexicon.EXISTENCE:
+    if phrase.case == "で" and (outer_text in lexicon.EXISTENCE or "動物-部位" in phrase.categories):
         return True  # "公園で遊ぶ人がいる": existence takes に
     if phrase.case in taken:
         return False

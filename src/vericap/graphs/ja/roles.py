@@ -178,7 +178,8 @@ class _Assigner:
         """The noun an adnominal clause modifies fills the case the clause lacks."""
         for place, predicate in self.predicates.items():
             head = self.heads[place]
-            if self.phrases[place].form != "adnominal" or head < 0 or self.phrases[head].kind != "NP":
+            cleft = self.phrases[place].nominalized and self.phrases[place].topic  # 登っているのは猿です
+            if not (cleft or self.phrases[place].form == "adnominal") or head < 0 or self.phrases[head].kind != "NP":
                 continue
             noun = self.phrases[head]
             above = self.predicates.get(self.heads[head])
