@@ -27,6 +27,7 @@ SHOWN = {
     "human-machine": ("4-references",),
     "jsts": ("pearson", "spearman", "tau-b"),
 }
+_DISTILLED = {"wmd", "vifidel", "spice-soft"}  # by way of word vectors or of their own calls
 SKIPPED = {"jsts-train", "flickr8k-dev", "nocaps"}  # for choices and retrieval, not for the page
 
 
@@ -96,7 +97,29 @@ def _head(metrics: Sequence[str] | None, resamples: int) -> str:
         "every figure is recomputed by that command.\n"
         f"Values are x100. Intervals come from {resamples} bootstrap draws of images. A number marked ‡ was "
         "published under another protocol or on more data and is not comparable.\n"
+        f"The smallest p that {resamples} draws can show is {1 / (resamples + 1):.3f}, times the number of metrics "
+        "by Holm's adjustment.\n"
+        f"{_encoder_note(metrics)}"
     )
+
+
+def _encoder_note(metrics: Sequence[str] | None) -> str:
+    """Scores that rest on a pretrained text encoder may be flattered by what it was trained on."""
+    names = [name for name in metrics_for("en", metrics)[0] if _uses_encoder(name)]
+    if not names:
+        return ""
+    return (
+        f"{', '.join(names)} rest on a pretrained sentence encoder, or on word vectors made from it, whose own training "
+        "may have seen COCO and Flickr30k captions: their values on Flickr8k and COCO may be flattered.\n"
+    )
+
+
+def _uses_encoder(name: str) -> bool:
+    try:
+        found = metric_class(name.split(":")[0])
+    except VericapError:
+        return False
+    return name in _DISTILLED or bool({"sentences", "token_states"} & set(found.analyses))
 
 
 def _section(name: str, table: Table) -> str:
