@@ -109,7 +109,7 @@ def _encoder_note(metrics: Sequence[str] | None) -> str:
     if not names:
         return ""
     return (
-        f"{', '.join(names)} rest on a pretrained sentence encoder, or on word vectors made from it, whose own training "
+        f"{', '.join(names)} rest on a pretrained sentence encoder, or on word vectors made from it, whose training "
         "may have seen COCO and Flickr30k captions: their values on Flickr8k and COCO may be flattered.\n"
     )
 
