@@ -26,6 +26,7 @@ def test_objects_of_longer_tuples_are_objects() -> None:
 def test_triplets_and_phrases() -> None:
     assert graph().triplets() == ["man ride horse"]
     assert graph().phrases() == ["man", "horse", "brown horse", "man ride horse"]
+    assert graph().phrases(full=True)[-1] == "man ride brown horse"
 
 
 @given(TUPLES)

@@ -76,12 +76,23 @@ class SceneGraph:
         """Relations as phrases: "man ride horse"."""
         return [f"{self.objects[s]} {relation} {self.objects[o]}" for s, relation, o in self.relations]
 
-    def phrases(self) -> list[str]:
-        """Every tuple as a short phrase for an encoder: "horse", "brown horse", "man ride horse"."""
+    def phrases(self, *, full: bool = False) -> list[str]:
+        """Every tuple as a short phrase for an encoder: "horse", "brown horse", "man ride horse".
+
+        With `full`, relations name their objects with all attributes: "young man ride brown horse".
+        """
         names = self.objects
-        found = list(names)
-        found += [f"{attribute} {names[o]}" for o, attribute in self.attributes]
-        return found + self.triplets()
+        found = [*names, *(f"{attribute} {names[o]}" for o, attribute in self.attributes)]
+        if not full:
+            return found + self.triplets()
+        whole = [" ".join((*own, name)) for own, name in zip(self._attributes_of(), names)]
+        return found + [f"{whole[s]} {relation} {whole[o]}" for s, relation, o in self.relations]
+
+    def _attributes_of(self) -> list[list[str]]:
+        own: list[list[str]] = [[] for _ in self.objects]
+        for place, attribute in self.attributes:
+            own[place].append(attribute)
+        return own
 
     def merge(self, *others: SceneGraph) -> SceneGraph:
         """One graph of what any of the graphs claims; objects of the same name become one."""

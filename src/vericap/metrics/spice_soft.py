@@ -103,7 +103,7 @@ class Claims:
     __slots__ = ("kinds", "phrases", "weights")
 
     def __init__(self, graph: SceneGraph | None, relations: float = 1.0) -> None:
-        self.phrases: list[str] = graph.phrases() if graph else []
+        self.phrases: list[str] = graph.phrases(full=True) if graph else []
         counts = (len(graph.objects), len(graph.attributes), len(graph.relations)) if graph else (0, 0, 0)
         self.kinds = np.repeat(np.arange(3), counts)
         self.weights = np.array([1.0, 1.0, relations])[self.kinds]
