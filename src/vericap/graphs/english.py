@@ -18,7 +18,7 @@ from vericap.graphs.english_rules import Rules
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.models import store
 
-VERSION = "1"  # part of cache keys: raise it when the rules change
+VERSION = "2"  # part of cache keys: raise it when the rules change
 SHIPPED = "spacy-en"
 _BATCH = 256
 _LONGEST = 5000  # characters; a caption beyond this is cut
