@@ -13,13 +13,13 @@ from vericap.graphs.ja import rules
 from vericap.graphs.ja.pas import Sentence
 from vericap.graphs.scene_graph import SceneGraph
 
-VERSION = "2"  # part of cache keys: raise it when the rules change
+VERSION = "3"  # part of cache keys: raise it when the rules change
 
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f々〆]")
 
 
 def name() -> str:
-    """Model and version of the rules, for signatures and cache keys: "ja_ginza-5.3.0+rules-2"."""
+    """Model and version of the rules, for signatures and cache keys: "ja_ginza-5.3.0+rules-3"."""
     from importlib import metadata
 
     try:

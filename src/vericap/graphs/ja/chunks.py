@@ -122,6 +122,8 @@ def _is_man_or_woman(before: list[Morpheme]) -> bool:
 
 def _verb_begins(before: list[Morpheme], word: Morpheme) -> bool:
     last = before[-1]
+    if word.lemma in ("よい", "良い", "いい") and last.part("名詞"):
+        return False  # 順序よく
     if last.surface in ("たり", "だり") and word.lemma == "する":
         return False
     if last.part("助詞-接続助詞") and last.surface in ("て", "で") and word.lemma in lexicon.HELPERS:

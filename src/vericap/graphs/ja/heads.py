@@ -59,6 +59,8 @@ def _adnominal_head(
     if phrase.kind == "NP" and phrase.case == "の" and _is_clause_subject(phrases, place, hint):
         return hint if hint in predicates else place + 1
     head = hint if hint in nouns else nouns[0]
+    if phrases[head].text in lexicon.PLACE_WORDS | lexicon.MORE_PLACE_WORDS and phrase.kind != "NP":
+        head = nouns[0]  # 囲まれた柵の内側: the fence is described, not its inside
     if phrase.kind == "NP" and phrase.quantity and hint not in nouns:
         return nouns[0]
     # 水色の-, 2匹の-, 右上の- between a modifier and its noun are modifiers themselves
@@ -82,10 +84,12 @@ def _is_clause_subject(phrases: Sequence[Phrase], place: int, hint: int) -> bool
     after = phrases[place + 1]
     if after.form != "adnominal" or after.kind not in ("VP", "AD") or _is_bare_adnominal(after):
         return False
-    if _says_how(phrases[place]):
+    if phrases[place].quantity or "色" in phrases[place].categories:
+        return False
+    if phrases[place].text in lexicon.PLACE_WORDS:
         return False
     if after.kind == "AD":  # "顔の白い牛" against "女性の白い帽子": a part of the body or plant is the subject
-        return bool(phrases[place].categories & {"動物-部位", "植物-部位"}) or hint == place + 1
+        return bool(phrases[place].categories & {"動物-部位", "植物-部位", "数量"}) or hint == place + 1
     return hint == place + 1 or (after.kind == "VP" and not phrases[place].quantity)
 
 
@@ -105,6 +109,9 @@ def _joined_head(phrases: Sequence[Phrase], place: int, nouns: list[int], hint: 
         return place + 1
     settings = {i for i in nouns if phrases[i].case in ("に", "で") and phrases[i].categories & PLACES}
     things = [i for i in nouns if i not in settings] or nouns
+    clause = next((i for i in range(place + 1, nouns[-1]) if _is_adnominal_verb(phrases[i])), nouns[-1])
+    if phrase.comma:  # かぼちゃと、赤い帽子をかぶった人形: beyond the clause
+        things = [i for i in things if i > clause] or things
     best = hint if hint in things else things[0]
     if phrase.form == "bare":
         dropped = phrase.categories & ANIMATE and not phrases[best].categories & ANIMATE  # 少年(が)サッカーをする
@@ -117,6 +124,10 @@ def _joined_head(phrases: Sequence[Phrase], place: int, nouns: list[int], hint: 
         return best
     subject = any(p.form == "case" and (p.case == "が" or p.topic) for p in phrases[:place])
     return -1 if subject else best
+
+
+def _is_adnominal_verb(phrase: Phrase) -> bool:
+    return phrase.kind == "VP" and phrase.form == "adnominal"
 
 
 def _alike(one: Phrase, other: Phrase) -> bool:
@@ -160,12 +171,15 @@ def _stays_inside(phrases: Sequence[Phrase], heads: list[int], place: int, inner
     if phrase.case in taken:
         return False
     if phrase.case in ("が", ""):
-        return _subject_inside(phrase, verb, noun, adjacent, taken)
+        settled = any(heads[i] == outer and _is_subject(phrases[i]) for i in range(inner + 1, outer))
+        return _subject_inside(phrase, verb, noun, taken, adjacent=adjacent, settled=settled, hinted=hint == inner)
     if phrase.case == "を":
         return _takes_wo(verb)
     if phrase.case == "で":
         return adjacent and not phrase.comma
     if phrase.case == "に":
+        if "動物-部位" in phrase.categories and verb.text in lexicon.HOLDING:
+            return True  # 手に持つ
         if phrase.comma and outer_text in lexicon.TAKES_NI:
             return False
         if adjacent or verb.text in lexicon.TAKES_NI - lexicon.HOLDING:
@@ -181,11 +195,22 @@ def _takes_wo(verb: Phrase) -> bool:
     return verb.kind == "VP" and not verb.passive and able
 
 
-def _subject_inside(phrase: Phrase, verb: Phrase, noun: Phrase, adjacent: bool, taken: set[str]) -> bool:
+def _is_subject(phrase: Phrase) -> bool:
+    return phrase.kind == "NP" and phrase.form == "case" and (phrase.case == "が" or (phrase.topic and not phrase.case))
+
+
+def _subject_inside(
+    phrase: Phrase, verb: Phrase, noun: Phrase, taken: set[str], *, adjacent: bool, settled: bool, hinted: bool
+) -> bool:
+    """Whether が names the subject of the clause; `settled`: the predicate beyond it has a subject of its own."""
     if noun.text in lexicon.OUTER_NOUNS:
         return True
     if phrase.comma or "の" in taken or "が" in taken:
         return False
+    transitive = verb.text in lexicon.TRANSITIVE or verb.text in table().transitive
+    both_act = bool(phrase.categories & ANIMATE and noun.categories & ANIMATE)
     if adjacent:
-        return True
-    return not noun.categories & ANIMATE and ("を" not in taken or verb.passive)
+        return settled or transitive or not both_act  # 男性が走る犬を見る
+    if noun.categories & ANIMATE and "を" in taken:
+        return False
+    return settled or (hinted and not both_act and (verb.passive or (transitive and "を" not in taken)))
