@@ -29,9 +29,17 @@ METRICS: dict[str, str] = {
     "wmd": "vericap.metrics.wmd:Wmd",
     "vifidel": "vericap.metrics.vifidel:Vifidel",
     "lm": "vericap.metrics.lm:Lm",
+    "vse": "vericap.metrics.vse:Vse",
+    "clipscore": "vericap.metrics.vse:ClipScore",
+    "refclipscore": "vericap.metrics.vse:RefClipScore",
+    "reo-relevance": "vericap.metrics.reo:Relevance",
+    "reo-extraness": "vericap.metrics.reo:Extraness",
+    "reo-omission": "vericap.metrics.reo:Omission",
+    "tiger": "vericap.metrics.tiger:Tiger",
 }
 
 SETS: dict[str, tuple[str, ...]] = {
+    "reo": ("reo-relevance", "reo-extraness", "reo-omission"),
     "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus", "sentence"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
