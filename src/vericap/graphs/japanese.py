@@ -48,7 +48,7 @@ def parse_many(texts: Sequence[str], *, zero_pronouns: bool = True) -> list[Scen
 def graph(sentences: Iterable[Sentence], *, zero_pronouns: bool = True) -> SceneGraph:
     """The scene graph of analysed sentences (from either front end)."""
     found = rules.tuples(sentences, zero_pronouns=zero_pronouns)
-    return SceneGraph.of(found, reason="" if found else "no noun, verb or adjective was found in the text")
+    return SceneGraph.of(found, reason="" if found else "the text names no object: no noun was found")
 
 
 def parse_knp(output: Any) -> list[SceneGraph]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -158,3 +159,31 @@ def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
         japanese.parse("犬がいる")
     monkeypatch.undo()
     ginza.pipeline.cache_clear()
+
+
+def test_word_salad_never_fails() -> None:
+    """Odd orders of words and particles, as weak captioners write them, give some graph or a reason."""
+    words = [
+        "犬",
+        "男性",
+        "赤い",
+        "大きな",
+        "走る",
+        "持っ",
+        "た",
+        "て",
+        "いる",
+        "二匹",
+        "上",
+        "ない",
+        "です",
+        "な",
+        "する",
+    ]
+    words += list("がをにでとのは、や")
+    dice = random.Random(0)
+    texts = ["".join(dice.choices(words, k=dice.randint(1, 12))) for _ in range(150)]
+    texts += ["犬と" * 250 + "猫", "「" * 30 + "犬"]
+    for text, graph in zip(texts, japanese.parse_many(texts)):
+        assert graph or graph.reason, text
+        assert all(1 <= len(item) <= 3 and all(item) for item in graph.tuples()), text
