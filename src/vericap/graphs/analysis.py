@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import overload
 
 from vericap.errors import VericapError
@@ -13,8 +14,8 @@ from vericap.run.batch import Batch, Settings
 from vericap.run.cache import Cache, key
 from vericap.run.progress import Bar, chunks
 
-_CHUNK = 2048  # texts parsed, stored and reported at once
-_WORTH_PROCESSES = 2 * _CHUNK  # fewer texts are parsed before the processes have started
+_CHUNK = 1024  # texts parsed, stored and reported at once
+_WORTH_PROCESSES = 4 * _CHUNK  # fewer texts are parsed before the processes have started
 
 Parser = Callable[[Sequence[str]], list[bytes]]
 
@@ -122,9 +123,22 @@ def _parse(work: Parser, parts: list[list[str]], settings: Settings) -> Iterator
     if settings.workers < 2 or sum(map(len, parts)) < _WORTH_PROCESSES:
         yield from map(work, parts)
         return
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing import get_context
 
-    # Fresh processes: forked copies of threads that ONNX Runtime may have started would hang.
-    with ProcessPoolExecutor(settings.workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, parts)
+    # Fresh processes: forked copies of threads that ONNX Runtime may have started would hang. This process takes
+    # its share of the parts, so that nobody waits while the others load their pipeline.
+    helpers = settings.workers - 1
+    with ProcessPoolExecutor(helpers, mp_context=get_context("spawn")) as pool:
+        given: dict[int, Future[list[bytes]]] = {}
+        own: dict[int, list[bytes]] = {}
+        untouched = iter(range(len(parts)))
+        for number in range(len(parts)):
+            while number not in own and not (number in given and given[number].done()):
+                for place in islice(untouched, max(0, 2 * helpers - sum(not f.done() for f in given.values()))):
+                    given[place] = pool.submit(work, parts[place])
+                mine = next(untouched, None)
+                if mine is None:
+                    break
+                own[mine] = work(parts[mine])
+            yield own.pop(number) if number in own else given.pop(number).result()
