@@ -25,6 +25,8 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     if unknown:
         raise VericapError(f"unknown option {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
     values = dict(options)
+    if values.get("lang") == "ja":
+        values.setdefault("tokenizer", "sudachi")  # Japanese has no blanks between words
     for name in ("images", "features", "cache"):
         if values.get(name) is not None:
             values[name] = Path(values[name])
