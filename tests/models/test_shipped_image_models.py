@@ -1,0 +1,59 @@
+"""The shipped image models tell right captions from wrong ones on the bundled photos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vericap.models import store
+from vericap.run.batch import Settings
+from vericap.run.engine import score_batch
+from vericap.samples import Sample
+
+PHOTOS = {
+    "chelsea": "a close up of a cat with green eyes",
+    "coffee": "a cup of coffee with a spoon on a wooden table",
+    "astronaut": "a woman in an orange space suit smiles in front of a flag",
+    "flower": "a pink flower in bloom",
+}
+
+
+def photo_folder() -> Path:
+    found = next((file.parent for file in (store.ROOT / "demo").rglob("chelsea*")), None)
+    if found is None:
+        pytest.skip("no bundled photo of the cat")
+    return found
+
+
+def present(part: str) -> bool:
+    return (store.ROOT / part / "meta.json").is_file()
+
+
+METRICS = [
+    pytest.param("vse", marks=pytest.mark.skipif(not present("vse"), reason="vse is not in this checkout")),
+    pytest.param("reo-relevance", marks=pytest.mark.skipif(not present("scan"), reason="scan is not in this checkout")),
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_own_caption_scores_highest(metric: str) -> None:
+    folder = photo_folder()
+    there = [name for name in PHOTOS if any(folder.glob(f"{name}.*"))]
+    samples = [Sample(f"{image} {text}", PHOTOS[text], (), image) for image in there for text in there]
+    result = score_batch(samples, [metric], Settings(images=folder))
+    scores = np.asarray(result[metric]).reshape(len(there), len(there))
+    assert (scores.argmax(axis=1) == np.arange(len(there))).all()
+
+
+@pytest.mark.skipif(not present("vse"), reason="vse is not in this checkout")
+def test_parts_belong_together() -> None:
+    from vericap.models import vse
+    from vericap.vision.regions import Extractor
+
+    assert Extractor().fingerprint == vse.load("default").fingerprint
+    if present("scan"):
+        from vericap.models import scan
+
+        assert scan.load("default").fingerprint == vse.load("default").fingerprint
