@@ -2,8 +2,8 @@
 
     python benchmarks/spice_parser.py [--part dev|test] [--disagreements]
 
-The golden captions (VERICAP_GOLDEN, default ../shared/golden) are halved by a checksum of their ids: rules were
-developed on `dev` alone.
+The golden captions (VERICAP_GOLDEN, default ../shared/golden) are halved by a checksum of their ids. Rules were
+developed on `dev`, and on 82 of the 6,687 captions of `test` (all COCO), none of them in the hand-checked set.
 """
 
 from __future__ import annotations
