@@ -10,6 +10,7 @@ from vericap.models.faier import EMPTY, UNKNOWN, Config, Faier
 from vericap.models.recurrent import bidirectional
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # tests share the processor
 from vericap.train.faier import FaierModule, hardest_negative  # noqa: E402
 
 WORDS = [UNKNOWN, EMPTY, "a", "dog", "cat", "on", "grass", "red", "runs"]
