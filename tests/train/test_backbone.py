@@ -84,6 +84,7 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
     extractor = Extractor(out / "backbone" / "backbone.onnx", size=64)
     features, _ = extractor.regions(photos("3"))
     assert encoder.embed(features).shape == (14, 384)
+    assert encoder.fingerprint == extractor.fingerprint
     meta = json.loads((out / "backbone" / "meta.json").read_text())
     assert meta["files"]["backbone.onnx"] == store.sha256(out / "backbone" / "backbone.onnx")
 

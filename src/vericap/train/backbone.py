@@ -268,7 +268,6 @@ def train(
 def export(model: Model, network: lite.Network, folder: Path, *, size: int, name: str, trained: dict[str, Any]) -> None:
     """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256."""
     from vericap.vision.regions import Extractor
-    from vericap.vision.store import fingerprint
 
     backbone, encoder = folder / "backbone", folder / "vse"
     for part in (backbone, encoder):
@@ -285,8 +284,7 @@ def export(model: Model, network: lite.Network, folder: Path, *, size: int, name
     }
     write_meta(backbone, describe)
     extractor = Extractor(backbone / "backbone.onnx", size=size)
-    extractor.description["backbone"] = describe["name"]
-    save_encoder(model.head, encoder, fingerprint(extractor.description), name=name, trained=trained)
+    save_encoder(model.head, encoder, extractor.fingerprint, name=name, trained=trained)
 
 
 def save_encoder(head: Head, folder: Path, features: str, *, name: str, trained: dict[str, Any]) -> None:

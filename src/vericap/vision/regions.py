@@ -7,6 +7,7 @@ runs once per image through ONNX Runtime; every region is the area-weighted mean
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -89,7 +90,9 @@ class Extractor:
             self.file = Path(model)
             if not self.file.is_file():
                 raise InputError(f"the backbone {model} does not exist; name an ONNX file")
-            self.name, digest, default = self.file.stem, models.sha256(self.file), 256
+            meta = _beside(self.file)
+            self.name, default = meta.get("name", self.file.stem), int(meta.get("size", 256))
+            digest = models.sha256(self.file)
         self.size = size or default
         if self.size % 32:
             raise VericapError(f"the input size {self.size} is not a multiple of 32")
@@ -130,6 +133,15 @@ class Extractor:
         from PIL import Image
 
         return int(self.map(Image.new("RGB", (32, 32))).shape[2])
+
+
+def _beside(model: Path) -> dict[str, Any]:
+    """What `vericap train backbone` wrote beside the model, if it did."""
+    file = model.with_name("meta.json")
+    if not file.is_file():
+        return {}
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return found if found.get("model") == model.name else {}
 
 
 def pixels(image: Image, size: int) -> Array:
