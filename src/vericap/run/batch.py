@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +59,7 @@ class Batch:
         samples = samples if isinstance(samples, list) else list(samples)
         # Whole columns at a time: at 40,000 samples a loop of appends costs as much as tokenising.
         flat = [text for sample in samples for text in (sample.candidate, *sample.references)]
-        number = {text: place for place, text in enumerate(dict.fromkeys(flat))}
+        number: defaultdict[str, int] = defaultdict(count().__next__)  # a text's number is its first appearance
         codes = np.fromiter(map(number.__getitem__, flat), np.int64, len(flat))
         counts = np.fromiter((len(sample.references) for sample in samples), np.int64, len(samples))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
