@@ -2,8 +2,8 @@
 
     python benchmarks/reo_direction.py [--cases 500]
 
-Flickr8k dev photos: one caption is the candidate, the other four are the references. A phrase of another photo's caption
-is added (extraness must fall), or the caption's last phrase is dropped (omission must fall).
+Flickr8k dev photos: one caption is the candidate, the other four are the references. A phrase of another photo's
+caption is added (extraness must fall), or the caption's last phrase is dropped (omission must fall).
 """
 
 from __future__ import annotations
