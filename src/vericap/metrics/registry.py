@@ -43,6 +43,8 @@ SETS: dict[str, tuple[str, ...]] = {
     "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus", "sentence"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
+    "meaning": ("spice", "spice-soft", "sentence", "wmd"),
+    "image": ("vifidel", "chair", "vse", "reo-relevance", "reo-extraness", "reo-omission"),
 }
 
 _MEAN = re.compile(r"^mean\((.+)\)$")
