@@ -12,6 +12,7 @@ The distance of a vector to its orthogonal part is the Mahalanobis length of the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +56,53 @@ def omission(candidate: Array, truth: Array, whitening: Array) -> Array:
     return mahalanobis(truth, truth - projection(truth, candidate), whitening)
 
 
+@dataclass
+class Measured:
+    """All three measures against image and references, from one pass over the samples."""
+
+    columns: dict[str, tuple[Array, Array]]
+    problems: dict[int, str]
+    explanations: list[dict[str, Any] | None] | None
+
+
+MEASURES = {"reo-relevance": relevance, "reo-extraness": extraness, "reo-omission": omission}
+
+
+def measured(batch: Batch, model: str, *, references: bool) -> Measured:
+    """Computed once per batch and kept there: context vectors are the costly part."""
+    names = [f"reo {model} references", *([] if references else [f"reo {model}"])]
+    for name in names:
+        if name in batch._analyses:
+            return batch.analysis(name)
+    found = _measure(batch, model, references)
+    batch.provide(names[-1], found)
+    return found
+
+
+def _measure(batch: Batch, model: str, references: bool) -> Measured:
+    grounding = Grounding(batch, model)
+    columns = {name: (np.full(len(batch), np.nan), np.full(len(batch), np.nan)) for name in MEASURES}
+    explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
+    whitening = grounding.model.whitening
+    for group in grounding.groups(references=references):
+        inside, own = group.mask[group.owner], group.candidate[group.owner]
+        for name, measure in MEASURES.items():
+            image, reference = columns[name]
+            image[group.rows] = mean_over_regions(measure(group.candidate, group.regions, whitening), group.mask)
+            values = mean_over_regions(measure(own, group.reference, whitening), inside)
+            reference[group.rows] = group.over_references(values)
+        if explanations is not None:
+            _explain(grounding, group, explanations)
+    return Measured(columns, dict(grounding.problems), explanations)
+
+
+def _explain(grounding: Grounding, group: Group, explanations: list[dict[str, Any] | None]) -> None:
+    from vericap.metrics.reo_reasons import reasons
+
+    for place, row in enumerate(group.rows):
+        explanations[int(row)] = reasons(grounding, group, place)
+
+
 class Reo(Metric):
     """One of the three; the ground truth is an option."""
 
@@ -69,25 +117,14 @@ class Reo(Metric):
         ),
         "model": Option("default", "shipped model (default, coco) or a folder of a trained one"),
     }
-    measure: ClassVar[Any]
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        grounding = Grounding(batch, self.opt.model)
-        image = np.full(len(batch), np.nan)
-        reference = np.full(len(batch), np.nan)
-        explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
-        whitening = grounding.model.whitening
-        measure = type(self).measure
-        for group in grounding.groups(references=self.opt.truth != "image"):
-            image[group.rows] = mean_over_regions(measure(group.candidate, group.regions, whitening), group.mask)
-            values = measure(group.candidate[group.owner], group.reference, whitening)
-            reference[group.rows] = group.over_references(mean_over_regions(values, group.mask[group.owner]))
-            if explanations is not None:
-                self._explain(grounding, group, explanations)
-        problems = dict(grounding.problems)
+        found = measured(batch, self.opt.model, references=self.opt.truth != "image")
+        image, reference = found.columns[self.name]
+        problems = dict(found.problems)
         score = self._chosen(batch, image, reference, problems)
         columns = {"image": image, "reference": reference} if self.opt.truth in ("auto", "both") else {}
-        return Statistics(score, problems, columns, explanations)
+        return Statistics(score, problems, columns, found.explanations)
 
     def _chosen(self, batch: Batch, image: Array, reference: Array, problems: dict[int, str]) -> Array:
         if self.opt.truth == "image":
@@ -98,12 +135,6 @@ class Reo(Metric):
             problems.setdefault(int(row), "no references to take as ground truth")
         return reference if self.opt.truth == "reference" else (image + reference) / 2
 
-    def _explain(self, grounding: Grounding, group: Group, explanations: list[dict[str, Any] | None]) -> None:
-        from vericap.metrics.reo_reasons import reasons
-
-        for place, row in enumerate(group.rows):
-            explanations[int(row)] = reasons(grounding, group, place)
-
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         model = scan.load(self.opt.model)
         return {"scan": model.name, "features": model.fingerprint}
@@ -112,14 +143,11 @@ class Reo(Metric):
 class Relevance(Reo):
     name, title = "reo-relevance", "REO relevance"
     range = (-1.0, 1.0)
-    measure = staticmethod(relevance)
 
 
 class Extraness(Reo):
     name, title = "reo-extraness", "REO extraness"
-    measure = staticmethod(extraness)
 
 
 class Omission(Reo):
     name, title = "reo-omission", "REO omission"
-    measure = staticmethod(omission)
