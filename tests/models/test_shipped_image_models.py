@@ -15,7 +15,6 @@ from vericap.samples import Sample
 PHOTOS = {
     "chelsea": "a close up of a cat with green eyes",
     "coffee": "a cup of coffee with a spoon on a wooden table",
-    "astronaut": "a woman in an orange space suit smiles in front of a flag",
     "flower": "a pink flower in bloom",
 }
 
