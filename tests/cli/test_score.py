@@ -142,6 +142,27 @@ def test_metrics_list_and_cards(capsys) -> None:
     assert main(["metrics", "blue"]) == 2
 
 
+def test_a_caption_of_ten_thousand_words_is_scored(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "long.jsonl"
+    rows = [{"id": "long", "candidate": "a dog runs " * 3400, "references": ["a dog runs"]}, RECORDS[0]]
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    assert main(["score", str(path), "-m", "coco", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)["scores"]
+    assert all(score["count"] == 2 for score in found.values())
+
+
+def test_missing_cells_of_a_table_are_named(tmp_path: Path, capsys) -> None:
+    import pyarrow as pa
+
+    path = tmp_path / "captions.parquet"
+    columns = {"id": ["1", "2", "3"], "candidate": ["a dog", None, "a cat"], "references": [["a dog"], ["x"], None]}
+    pq.write_table(pa.table(columns), path)
+    assert main(["score", str(path), "-m", "rouge-l"]) == 1
+    err = capsys.readouterr().err
+    assert "row 2 (id 2): the candidate is missing" in err
+    assert "row 3 (id 3): references are missing" in err
+
+
 def test_doctor_finds_what_the_plain_install_needs(capsys) -> None:
     assert main(["doctor"]) == 0
     assert "onnxruntime" in capsys.readouterr().out
