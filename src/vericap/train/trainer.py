@@ -72,7 +72,6 @@ class Trainer:
         self.model, self.plan, self.folder, self.quiet = model, plan, Path(folder), quiet
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.set_num_threads(plan.threads)
-        torch.set_flush_denormal(True)  # tiny activations would cost hundreds of cycles each
         self.rates = [float(group["lr"]) for group in groups]
         self.optimizer = torch.optim.AdamW(groups, weight_decay=1e-4, betas=(0.9, 0.99))
         self.parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
@@ -121,6 +120,19 @@ class Trainer:
         until: int | None = None,
     ) -> State:
         """Train to the end (or to step `until`); `validate` returns figures, `agreement` decides."""
+        # Tiny activations would cost hundreds of cycles each. The switch is the whole process's: put it back.
+        torch.set_flush_denormal(True)
+        try:
+            return self._run(losses, validate, until)
+        finally:
+            torch.set_flush_denormal(False)
+
+    def _run(
+        self,
+        losses: Callable[[int, np.random.Generator], Losses],
+        validate: Callable[[], dict[str, float]],
+        until: int | None,
+    ) -> State:
         plan, state = self.plan, self.state
         end = plan.steps if until is None else min(until, plan.steps)
         started, sums = time.monotonic(), dict[str, float]()
