@@ -37,3 +37,14 @@ def test_nothing_found_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", "nowhere.json"]) == 2
     assert "nowhere.json" in capsys.readouterr().err
+
+
+def test_a_japanese_caption_has_no_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ginza")
+    assert main(["parse", "赤いバスが道路を走っている", "--lang", "ja"]) == 0
+    assert "バス" in capsys.readouterr().out
+
+
+def test_a_caption_longer_than_a_file_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "a " + "very " * 2000 + "tall man"]) == 0
+    assert "man" in capsys.readouterr().out

@@ -63,10 +63,18 @@ def read_captions(source: str) -> tuple[list[tuple[str, str]], list[Problem]]:
     """(id, caption) records of a file, of standard input, or the caption given itself."""
     from vericap.io import load
 
-    if " " in source.strip() and not Path(source).exists():
+    # A sentence has blanks or, in Japanese, is not ASCII; a word alone is more likely a mistyped file name.
+    if (" " in source.strip() or not source.isascii()) and not _is_file(source):
         return [("1", source)], []
     loaded = load(source)
     return [(sample.id, sample.candidate) for sample in loaded.samples], list(loaded.problems)
+
+
+def _is_file(source: str) -> bool:
+    try:
+        return Path(source).exists()
+    except OSError:  # longer than a name may be
+        return False
 
 
 def plain(key: str, text: str, graph: SceneGraph) -> str:
