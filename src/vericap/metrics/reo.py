@@ -115,7 +115,7 @@ class Reo(Metric):
             "ground truth; auto: both with references, else image",
             ("auto", "image", "reference", "both"),
         ),
-        "model": Option("default", "shipped model (default, coco) or a folder of a trained one"),
+        "model": Option("default", "the shipped model (default) or a folder of a trained one"),
     }
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:

@@ -56,7 +56,7 @@ class Tiger(Metric):
     range = (0.0, 1.0)
     needs = ("image", "references")
     analyses = ANALYSES
-    options: ClassVar = {"model": Option("default", "shipped model (default, coco) or a folder of a trained one")}
+    options: ClassVar = {"model": Option("default", "the shipped model (default) or a folder of a trained one")}
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         grounding = Grounding(batch, self.opt.model)

@@ -40,8 +40,9 @@ class Vse(Metric):
     name, title = "vse", "Image-sentence similarity"
     range = (-1.0, 1.0)
     needs = ("image",)
+    reads_references = False
     analyses = ("sentences", "regions")
-    options: ClassVar = {"model": Option("default", "shipped encoder (default, coco) or a folder of a trained one")}
+    options: ClassVar = {"model": Option("default", "the shipped encoder (default) or a folder of a trained one")}
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         model = vse.load(self.opt.model)

@@ -197,7 +197,7 @@ class Scan:
 
 @lru_cache(maxsize=4)
 def load(model: str = "default") -> Scan:
-    """A shipped model by name (default, coco), or one in a folder (`scan.safetensors`, `meta.json`)."""
+    """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`)."""
     from safetensors.numpy import load_file
 
     if model in ("default", "coco"):

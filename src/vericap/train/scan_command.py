@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--encoder",
         default="",
         metavar="NAME",
-        help="regions as this image-sentence encoder embeds them (default, coco)",
+        help="regions as this image-sentence encoder embeds them (default, or a folder)",
     )
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--batch", type=int, default=64)
