@@ -183,6 +183,11 @@ def test_save_load_and_damage(tmp_path) -> None:
         Faier.load(tmp_path / "nowhere")
 
 
+def test_a_variant_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(VericapError, match="variant 'aier' is not one of"):
+        module(variant="aier").export()
+
+
 def test_long_captions_and_many_references() -> None:
     free = module().export()
     features, boxes, mask = (part[:1, :2] for part in images())

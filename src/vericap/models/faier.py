@@ -20,7 +20,7 @@ from vericap.errors import VericapError
 from vericap.models.recurrent import bidirectional, gru
 
 Floats = NDArray[np.float32]
-VARIANTS = ("faier", "faier-norel", "fier", "aier", "fier+aier")
+VARIANTS = ("faier", "faier-norel", "fier")
 UNKNOWN = "<unknown>"
 EMPTY = "."  # the reference of an image without references
 
@@ -59,6 +59,8 @@ class Faier:
         self._check()
 
     def _check(self) -> None:
+        if self.config.variant not in VARIANTS:
+            raise VericapError(f"FAIEr variant '{self.config.variant}' is not one of {', '.join(VARIANTS)}")
         expected = (self.config.d, self.config.width)
         found = self.weights["visual.0.weight"].shape
         if found != expected:
@@ -163,7 +165,7 @@ class Faier:
 
     def union(self, level: str, visual: Floats, references: Sequence[Floats]) -> Floats:
         """Union nodes of one image: what it shows, guided by what references say of it (eq. 6-7)."""
-        if self.config.variant in ("fier", "fier+aier"):
+        if self.config.variant == "fier":
             return self._unit(visual)
         found = [self.attend(level, visual, nodes)[1] for nodes in references if len(nodes)]
         if not found:

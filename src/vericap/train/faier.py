@@ -91,7 +91,7 @@ class FaierModule(nn.Module):
 
         An image that has no j-th reference (or one without nodes) keeps its memory at that step.
         """
-        if self.config.variant in ("fier", "fier+aier"):
+        if self.config.variant == "fier":
             return self.unit(visual)
         images = len(visual)
         steps, there = [], []
