@@ -53,9 +53,44 @@ def test_scan(made: Path, words: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert (made / words / "log.csv").is_file()
 
 
-def test_encoder(made: Path) -> None:
+def test_scan_over_embedded_regions_names_its_encoder(made: Path) -> None:
     assert main(["train", "vse", *options(made, "vse")]) == 0
-    assert vse.load(str(made / "vse" / "vse")).embed(np.ones((2, 1280), np.float32)).shape == (2, 384)
+    encoder = vse.load(str(made / "vse" / "vse"))
+    features = np.ones((2, 1280), np.float32)
+    assert encoder.embed(features).shape == (2, 384)
+    command = ["train", "scan", *options(made, "over"), "--encoder", str(made / "vse" / "vse")]
+    assert main([*command, "--work", str(made / "vse"), "--captions-per-image", "2"]) == 0
+    model = scan.load(str(made / "over" / "scan"))
+    assert model.meta["encoder"] == str(made / "vse" / "vse")
+    assert model.meta["standardise"] is False
+    assert model.weights["image"].shape == (384, 384)  # over the encoder's space, not the features'
+    assert model.regions(features).shape == (2, 384)
+    assert (made / "vse" / "coco-states-2.f16").is_file()
+    assert not (made / "over" / "coco-captions.npy").exists()  # found in --work
+
+
+def test_gru_begins_with_word_vectors(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    glove = tmp_path / "glove.txt"
+    glove.write_text("".join(f"{word} {' '.join([str(k)] * 6)}\n" for k, word in enumerate(["dog", "cat", "horse"], 1)))
+    command = ["train", "scan", *options(made, "glove"), "--width", "16", "--embeddings", str(glove)]
+    assert main([*command, "--words", "gru"]) == 0
+    model = scan.load(str(made / "glove" / "scan"))
+    places = {word: place for place, word in enumerate(model.meta["vocabulary"])}
+    assert model.weights["embedding"].shape == (len(places), 6)
+    np.testing.assert_allclose(model.weights["embedding"][places["cat"]], 2.0, atol=0.1)  # six small steps away
+    assert len(model.words(["a dog"])[0]) == 4
+    assert main(command) == 2
+    assert "--words gru" in capsys.readouterr().err
+
+
+def test_vectors_of_other_captions_are_refused(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "vse", *options(made, "other"), "--work", str(tmp_path)]
+    np.save(tmp_path / "coco-captions.npy", np.zeros((8, 5, 384), np.float16))
+    assert main(command) == 2
+    assert "coco-captions.npy holds values of other images" in capsys.readouterr().err
+    np.save(tmp_path / "coco-captions.npy", np.zeros((3, 5, 384), np.float16))
+    assert main(command) == 2
+    assert "shape (3, 5, 384)" in capsys.readouterr().err
 
 
 def test_store_without_the_images_is_named(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

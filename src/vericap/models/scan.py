@@ -9,17 +9,14 @@ Gram matrix, |a_i|^2 = alpha_i (H H') alpha_i', so contexts are never built wher
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.errors import InputError
 from vericap.models import store, vse
 from vericap.models.vse import standardise
 from vericap.models.words import encode
@@ -198,14 +195,4 @@ class Scan:
 @lru_cache(maxsize=4)
 def load(model: str = "default") -> Scan:
     """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`)."""
-    from safetensors.numpy import load_file
-
-    if model in ("default", "coco"):
-        part = "scan" if model == "default" else "scan-coco"
-        return Scan(load_file(store.path(part, "scan.safetensors")), store.meta(part))
-    folder = Path(model)
-    try:
-        meta = json.loads((folder / "meta.json").read_text("utf-8"))
-        return Scan(load_file(folder / "scan.safetensors"), meta)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{model} holds no SCAN model ({error}); train one with `vericap train scan`") from error
+    return Scan(*store.weights(model, "scan"))

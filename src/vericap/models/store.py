@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vericap.errors import MissingPart, VericapError
+from vericap.errors import InputError, MissingPart, VericapError
 
 ROOT = Path(__file__).resolve().parent.parent / "data"
 
@@ -40,13 +40,26 @@ def path(name: str, file: str, *, check: bool = True) -> Path:
     return found
 
 
+def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays and meta file of the shipped `part` (model "default") or of a folder that `vericap train` wrote."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    file = f"{part}.safetensors"
+    if model == "default":
+        return load_file(path(part, file)), meta(part)
+    try:
+        return load_file(Path(model) / file), json.loads((Path(model) / "meta.json").read_text("utf-8"))
+    except (OSError, ValueError, SafetensorError) as error:
+        raise InputError(
+            f"{model} holds no model of the kind '{part}' ({error}); name `default` or a folder with {file} and "
+            f"meta.json as `vericap train {part}` writes them"
+        ) from error
+
+
 def sha256(file: Path) -> str:
     with file.open("rb") as stream:
-        return (
-            hashlib.file_digest(stream, "sha256").hexdigest()
-            if hasattr(hashlib, "file_digest")
-            else _digest(stream)
-        )
+        return hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(stream)
 
 
 def _digest(stream: Any) -> str:

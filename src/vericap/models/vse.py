@@ -9,15 +9,12 @@ best:
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.errors import InputError
 from vericap.models import store
 
 Array = NDArray[np.float32]
@@ -75,17 +72,5 @@ def standardise(values: Array) -> Array:
 
 @lru_cache(maxsize=4)
 def load(model: str = "default") -> Vse:
-    """A shipped encoder by name, or one in a folder (`vse.safetensors`, `meta.json`)."""
-    from safetensors.numpy import load_file
-
-    if model in ("default", "coco"):
-        part = "vse" if model == "default" else "vse-coco"
-        return Vse(load_file(store.path(part, "vse.safetensors")), store.meta(part))
-    folder = Path(model)
-    try:
-        meta = json.loads((folder / "meta.json").read_text("utf-8"))
-        return Vse(load_file(folder / "vse.safetensors"), meta)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{model} holds no image-sentence encoder ({error}); train one with `vericap train backbone`"
-        ) from error
+    """The shipped encoder (default), or one in a folder (`vse.safetensors`, `meta.json`)."""
+    return Vse(*store.weights(model, "vse"))

@@ -1,10 +1,8 @@
-"""Train SCAN on a feature store: regions and words into one space, attention, losses over all pairs of a
-batch.
+"""Train SCAN on a feature store: regions and words into one space, attention, losses over all pairs of a batch.
 
-Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`),
-or word
-embeddings and a bidirectional GRU from scratch (`words="gru"`, as in the paper).
-Loss: `distil` (the teacher's cosines plus 0.1 InfoNCE; recommended), `infonce`, `hardest` (the paper's
+Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`), or word
+embeddings (from scratch, or beginning with given word vectors) and a bidirectional GRU (`words="gru"`, as in the
+paper). Loss: `distil` (the teacher's cosines plus 0.1 InfoNCE; recommended), `infonce`, `hardest` (the paper's
 triplet loss).
 """
 
@@ -27,7 +25,7 @@ from vericap.models import words as text_words
 from vericap.models.scan import Attention, Scan
 from vericap.train import losses
 from vericap.train.backbone import write_meta
-from vericap.train.data import PER_IMAGE, Captioned, Draw
+from vericap.train.data import PER_IMAGE, Draw
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
 
@@ -51,15 +49,17 @@ class Options:
     sharpness: float = 9.0
     slope: float = 0.1
     pooling: str = "average"
-    encoder: str = ""  # `default`, `coco` or a folder: regions as that image-sentence encoder embeds them
+    encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
+    embedding: int = 300  # width of the GRU's word embeddings
+    embeddings: str = ""  # name of the word vectors they begin with
 
     def attention(self) -> Attention:
         return Attention(self.sharpness, self.slope, self.pooling)
 
 
 class TextStates:
-    """Token states of captions: (tokens, 384) float16 with offsets, caption k of image i at i * 5 + k."""
+    """Token states of captions: (tokens, 384) float16 with offsets, those of one image after the other."""
 
     def __init__(self, states: Array, offsets: Array) -> None:
         self.states, self.offsets = states, offsets
@@ -118,8 +118,8 @@ class Model(nn.Module):
         if options.words == "states":
             self.text = nn.Linear(384, width)
         else:
-            self.embedding = nn.Embedding(len(words or ()), 300)
-            self.gru = nn.GRU(300, width, batch_first=True, bidirectional=True)
+            self.embedding = nn.Embedding(len(words or ()), options.embedding)
+            self.gru = nn.GRU(options.embedding, width, batch_first=True, bidirectional=True)
         self.scale = nn.Parameter(torch.tensor(1.0))
         self.bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
@@ -135,6 +135,11 @@ class Model(nn.Module):
                 self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
             self.text.weight.copy_(torch.eye(self.options.width, 384))
             self.text.bias.copy_(-torch.from_numpy(token_mean.astype(np.float32))[: self.options.width])
+
+    def start_words(self, vectors: Array, known: Array) -> None:
+        """Begin the GRU's embeddings with word vectors; words without one keep their random start."""
+        with torch.no_grad():
+            self.embedding.weight[torch.from_numpy(known)] = torch.from_numpy(vectors[known].astype(np.float32))
 
     def regions(self, features: torch.Tensor) -> torch.Tensor:
         x = self.norm(features)
@@ -171,12 +176,16 @@ class Model(nn.Module):
 
 @dataclass
 class Source:
-    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text
-    side."""
+    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text side.
 
-    features: Array
+    The teacher reads all five captions of an image; the text side has its first `per_image`, caption k of image i
+    at i * per_image + k.
+    """
+
+    features: Any  # an array, or what reads its rows from a store (train.kept.StoreFeatures)
     sentences: Array
     text: TextStates | TextNumbers
+    per_image: int = PER_IMAGE
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -196,11 +205,11 @@ class Task:
         features, sentences, chosen, words = [], [], [], []
         for source, draw in zip(self.sources, self._draws):
             rows = draw.batch(step)
-            own = np.stack([generator.permutation(PER_IMAGE)[:k] for _ in rows])
+            own = np.stack([generator.permutation(source.per_image)[:k] for _ in rows])
             features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
             sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
             chosen.append(torch.from_numpy(own))
-            words.append(source.text.padded((rows[:, None] * PER_IMAGE + own).reshape(-1)))
+            words.append(source.text.padded((rows[:, None] * source.per_image + own).reshape(-1)))
         given, mask = _joined(words)
         regions = self.model.regions(torch.cat(features))
         scores = self.model.score(regions, self.model.words(given, mask), mask)
@@ -221,7 +230,7 @@ class Task:
 
     def matrix(self, source: Source) -> Array:
         """Scores of all images with all captions."""
-        regions = self.model.regions(torch.from_numpy(np.asarray(source.features, dtype=np.float32)))
+        regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
         columns = []
         for start in range(0, len(source) * PER_IMAGE, 100):
             given, mask = source.text.padded(range(start, min(start + 100, len(source) * PER_IMAGE)))
@@ -274,17 +283,24 @@ def train(
     fingerprint: str,
     words: Sequence[str] | None = None,
     start: tuple[Array, dict[str, Array] | None] | None = None,
+    vectors: tuple[Array, Array] | None = None,
     shrinkage: float = 0.5,
     name: str = "vericap-scan",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`."""
+    """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`.
+
+    `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
+    where the projections and the GRU's embeddings begin.
+    """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
     torch.manual_seed(plan.seed)
     model = Model(options, int(sources[0].features.shape[-1]), words)
     if start is not None and options.words == "states":
         model.start_from(*start)
+    if vectors is not None and options.words == "gru":
+        model.start_words(*vectors)
     describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": list(shares)}
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
@@ -345,7 +361,7 @@ def sample_contexts(scan: Scan, model: Model, source: Source, images: int = 500)
     rows = np.linspace(0, len(source) - 1, min(images, len(source))).astype(np.int64)
     with torch.no_grad():
         regions = scan.regions(np.asarray(source.features[rows], dtype=np.float32))
-        given, mask = source.text.padded(rows * PER_IMAGE)
+        given, mask = source.text.padded(rows * source.per_image)
         words = model.words(given, mask).numpy()
     found = []
     for image in range(len(rows)):
@@ -353,23 +369,3 @@ def sample_contexts(scan: Scan, model: Model, source: Source, images: int = 500)
         alpha = attention_weights(regions[image] @ h.T, np.ones(len(regions[image]), dtype=np.float32), scan.attention)
         found.append(alpha @ h)
     return np.concatenate(found).astype(np.float64)
-
-
-def read_states(data: Captioned, folder: Path) -> TextStates:
-    """Token states of all captions, computed once and kept in the folder."""
-    from vericap.text.encoder import Encoder
-
-    states_file, offsets_file = folder / "states.npy", folder / "offsets.npy"
-    if not offsets_file.is_file():
-        encoder, parts, offsets = Encoder(), [], [0]
-        for start in range(0, len(data), 1024):
-            texts = [text for five in data.captions[start : start + 1024] for text in five]
-            found = encoder.token_states(texts)
-            parts.append(found.states)
-            offsets += (offsets[-1] + np.asarray(found.offsets[1:])).tolist()
-        folder.mkdir(parents=True, exist_ok=True)
-        np.save(states_file, np.concatenate(parts))
-        np.save(offsets_file, np.array(offsets, dtype=np.int64))
-    return TextStates(
-        np.load(states_file, mmap_mode="r", allow_pickle=False), np.load(offsets_file, allow_pickle=False)
-    )

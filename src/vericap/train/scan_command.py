@@ -1,32 +1,30 @@
 """Train SCAN on region features in a store.
 
 The store must hold the images of --captions (COCO caption files, found by id or by the COCO file names) and of the
-Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too.
+Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too. Features are read from
+the store as they are needed; what is computed of captions and regions is kept on disk and found again.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vericap.errors import InputError
 from vericap.models import vse
-from vericap.train import backbone, data, scan
-from vericap.train.backbone_command import add_plan, plan_of
+from vericap.train import data, kept, options, scan
 from vericap.vision.store import Store, check_same
+
+Vectors = tuple[NDArray[np.float32], NDArray[np.bool_]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--features", required=True, metavar="STORE")
-    parser.add_argument("--captions", nargs="+", default=[], metavar="FILE", help="COCO caption files")
-    parser.add_argument("--never", metavar="FILE", help="image ids that are never trained on, one per line")
-    parser.add_argument("--images", type=int, help="use a random part of the COCO photos")
-    parser.add_argument("--flickr8k", metavar="DIR", help="train on its 6,000 training photos too")
-    parser.add_argument("--validation", metavar="DIR", help="Flickr8k folder whose dev photos validate")
-    parser.add_argument("--output", "-o", required=True, metavar="DIR")
-    parser.add_argument("--words", choices=("states", "gru"), default="states")
+    options.add_data(parser, batch=64, name="vericap-scan")
+    parser.add_argument("--words", choices=("states", "gru"), default="states", help="text side (states)")
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
     parser.add_argument("--pooling", choices=("average", "logsumexp"), default="average")
     parser.add_argument(
@@ -35,44 +33,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="regions as this image-sentence encoder embeds them (default, or a folder)",
     )
+    parser.add_argument(
+        "--embeddings",
+        metavar="FILE",
+        help="word vectors the GRU begins with: GloVe, word2vec, fastText, or `encoder` for the shipped ones",
+    )
+    parser.add_argument(
+        "--captions-per-image",
+        type=int,
+        default=data.PER_IMAGE,
+        choices=range(1, data.PER_IMAGE + 1),
+        metavar="K",
+        help="captions whose words are read (5); the teacher always reads all five",
+    )
     parser.add_argument("--width", type=int, default=384)
-    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
-    parser.add_argument("--name", default="vericap-scan")
-    add_plan(parser, steps=1500)
+    options.add_plan(parser, steps=1500)
 
 
 def run(args: argparse.Namespace) -> int:
-    flickr = args.flickr8k or args.validation
-    if flickr is None:
-        raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
     store, output = Store(args.features), Path(args.output)
-    parts: list[tuple[str, data.Captioned]] = []
-    if args.captions:
-        coco = in_store(data.coco(args.captions, never=args.never), store)
-        parts.append(("coco", coco.sample(args.images or len(coco))))
-    if args.flickr8k:
-        parts.append(("flickr8k", in_store(data.flickr8k(flickr, "train"), store)))
-    if not parts:
-        raise InputError("nothing to train on: name COCO files with --captions or a folder with --flickr8k")
-    dev = in_store(data.flickr8k(flickr, "dev"), store)
-    words = None
-    if args.words == "gru":
-        texts = [text for _, part in parts for five in part.captions for text in five]
-        words = scan.vocabulary(texts, scan.Options().rarest)
-    sources = [source(name, part, store, output, words, args.encoder) for name, part in parts]
-    share = [args.batch] if len(parts) == 1 else [args.batch - args.batch * 5 // 16, args.batch * 5 // 16]
-    options = scan.Options(words=args.words, loss=args.loss, pooling=args.pooling, width=args.width, batch=args.batch)
+    parts = list(options.parts(args, store))
+    words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
+    *sources, validation = [source(args, name, part, store, words) for name, part in parts]
+    chosen = options_of(args, width=int(vectors[0].shape[1]) if vectors else None)
     trained = scan.train(
         sources,
-        share,
-        source("dev", dev, store, output, words, args.encoder),
+        options.shares(args.batch, len(sources)),
+        validation,
         output,
-        plan=plan_of(args),
-        options=options,
+        plan=options.plan_of(args),
+        options=chosen,
         fingerprint=store.fingerprint,
         words=words,
-        start=beginning(sources[0], options),
+        start=beginning(sources[0], chosen),
+        vectors=vectors,
         shrinkage=args.shrinkage,
         name=args.name,
     )
@@ -80,48 +75,67 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def names(key: str) -> tuple[str, ...]:
-    """How an image may be called in a store."""
-    if not key.isdigit():
-        return (key,)
-    padded = f"{int(key):012d}"
-    return key, padded, f"{padded}.jpg", f"COCO_train2014_{padded}.jpg", f"COCO_val2014_{padded}.jpg"
+def options_of(args: argparse.Namespace, *, width: int | None = None) -> scan.Options:
+    """The model's options; `width` is that of given word vectors."""
+    found = scan.Options(
+        words=args.words,
+        loss=args.loss,
+        pooling=args.pooling,
+        width=args.width,
+        batch=args.batch,
+        captions=min(scan.Options.captions, args.captions_per_image),
+        encoder=encoder_name(args.encoder),
+        embeddings=Path(args.embeddings).name if args.embeddings else "",
+    )
+    if width is not None:
+        found.embedding = width
+    return found
 
 
-def in_store(wanted: data.Captioned, store: Store) -> data.Captioned:
-    """The images that have features, under the store's names."""
-    keys, captions = [], []
-    for key, texts in zip(wanted.keys, wanted.captions):
-        found = next((name for name in names(key) if name in store), None)
-        if found is not None:
-            keys.append(found)
-            captions.append(texts)
-    if not keys:
-        raise InputError(f"none of the {len(wanted)} images is in {store.folder} (for example '{wanted.keys[0]}')")
-    return data.Captioned(keys, captions)
+def encoder_name(given: str) -> str:
+    """How a model names its encoder: a folder by its full path, so that it is found from anywhere."""
+    return given if given in ("", "default") else str(Path(given).resolve())
+
+
+def _vocabulary(args: argparse.Namespace, parts: list[data.Captioned]) -> tuple[list[str] | None, Vectors | None]:
+    """Words of the GRU with the vectors they begin with."""
+    if args.words != "gru":
+        if args.embeddings:
+            raise InputError("--embeddings are word vectors of the GRU: name --words gru too")
+        return None, None
+    texts = [text for part in parts for five in part.captions for text in five]
+    words = scan.vocabulary(texts, scan.Options.rarest)
+    if not args.embeddings:
+        return words, None
+    from vericap.text.vectors import open_vectors
+
+    vectors, known = open_vectors(args.embeddings).rows(words)
+    if not known.any():
+        raise InputError(f"{args.embeddings} has none of the {len(words)} words of the captions")
+    return words, (vectors, known)
 
 
 def source(
-    name: str, part: data.Captioned, store: Store, output: Path, words: list[str] | None, encoder: str
+    args: argparse.Namespace, name: str, part: data.Captioned, store: Store, words: list[str] | None
 ) -> scan.Source:
     """Features, teacher vectors and the text side of some captioned images."""
-    folder = output / name
-    folder.mkdir(parents=True, exist_ok=True)
-    features = np.stack([np.asarray(store.get(key)[0]) for key in part.keys])
-    if encoder:
-        model = vse.load(encoder)
+    work = options.work_folder(args)
+    features: Any = kept.StoreFeatures(store, part.keys)
+    if args.encoder:
+        model = vse.load(encoder_name(args.encoder))
         check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
-        features = np.concatenate([model.embed(rows).astype(np.float16) for rows in np.array_split(features, 64)])
+        features = kept.embedded(features, model, Path(args.output) / f"{name}-regions.npy")
+    per_image = data.PER_IMAGE if name == "dev" else args.captions_per_image  # retrieval is measured with all five
     text: scan.TextStates | scan.TextNumbers
     if words is None:
-        text = scan.read_states(part, folder)
+        text = scan.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
     else:
-        text = scan.TextNumbers([caption for five in part.captions for caption in five], words)
-    return scan.Source(features, backbone.caption_vectors(part, folder / "captions.npy"), text)
+        text = scan.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
+    return scan.Source(features, kept.sentences(part, work, name, threads=args.threads), text, per_image)
 
 
-def beginning(source: scan.Source, options: scan.Options):  # type: ignore[no-untyped-def]
+def beginning(source: scan.Source, chosen: scan.Options) -> tuple[NDArray[Any], None] | None:
     """Regions and words begin in the sentence space where the encoder has put the regions there."""
-    if not options.encoder or not isinstance(source.text, scan.TextStates) or options.width != 384:
+    if not chosen.encoder or not isinstance(source.text, scan.TextStates) or chosen.width != 384:
         return None
     return np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0), None

@@ -227,12 +227,23 @@ class Store:
 
     def get(self, name: str) -> tuple[Array, Array]:
         """(features, boxes) of one image, float16 views into the mapped files."""
+        return self.at(self._required(name))
+
+    def places(self, names: Sequence[str]) -> Array:
+        """Where images lie, for `at`: looked up once, read as often as wanted."""
+        return np.array([self._required(name) for name in names], dtype=_PLACE)
+
+    def _required(self, name: str) -> Any:
         place = self._place(name)
         if place is None:
             raise InputError(
                 f"image '{name}' is not in the feature store {self.folder} ({len(self)} images); "
                 "add it with `vericap features`"
             )
+        return place
+
+    def at(self, place: Any) -> tuple[Array, Array]:
+        """(features, boxes) of the image at a place."""
         features, boxes = self._map(int(place["shard"]))
         rows = slice(int(place["start"]), int(place["start"]) + int(place["count"]))
         return features[rows], boxes[rows]

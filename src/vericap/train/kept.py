@@ -1,0 +1,164 @@
+"""What training computes once and keeps on disk: sentence vectors, token states, embedded regions.
+
+Every file is memory-mapped, made in blocks (an interrupted run goes on after the last whole block) and, when it is
+found again, checked: some of its rows are computed anew and compared, so files of other data are refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.errors import InputError
+from vericap.models.vse import Vse
+from vericap.run.progress import Bar
+from vericap.text.encoder import WIDTH, Encoder
+from vericap.train.data import PER_IMAGE, Captioned
+from vericap.vision.store import Store
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+_BLOCK = 512  # images between two notes of how far a file is made
+_CLOSE = 0.02  # float16 values of one network on two machines
+
+
+class StoreFeatures:
+    """Features of chosen images as an array (n, regions, width) that reads only the rows asked for."""
+
+    def __init__(self, store: Store, keys: Sequence[str]) -> None:
+        self._store = store
+        self._places = store.places(keys)
+        counts = self._places["count"]
+        if len(counts) and counts.min() != counts.max():
+            few, many = keys[int(counts.argmin())], keys[int(counts.argmax())]
+            raise InputError(
+                f"{store.folder}: training needs the same number of regions of every image, but '{few}' has "
+                f"{counts.min()} and '{many}' {counts.max()}; extract with --boxes none"
+            )
+        self.shape = (len(keys), int(counts[0]) if len(counts) else 0, store.width)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | Ints) -> Array:
+        places = self._places[rows]
+        found = np.empty((len(places), *self.shape[1:]), dtype=np.float16)
+        for row, place in enumerate(places):
+            found[row] = self._store.at(place)[0]
+        return found
+
+
+def sentences(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Array:
+    """Centred unit vectors (n, 5, 384) in `{name}-captions.npy`, where `vericap train backbone` keeps them too."""
+    file = folder / f"{name}-captions.npy"
+    encoder = Encoder()
+    encoder.session()  # one for all threads
+
+    def compute(rows: Ints) -> Array:
+        texts = [text for row in rows for text in data.captions[row]]
+        return encoder.encode(texts).reshape(len(rows), PER_IMAGE, WIDTH)
+
+    shape = (len(data), PER_IMAGE, WIDTH)
+    return _filled(file, shape, compute, what="sentence vectors", threads=threads)
+
+
+def embedded(features: StoreFeatures, model: Vse, file: Path) -> Array:
+    """Regions (n, regions, 384) float16 as an image-sentence encoder embeds them."""
+
+    def compute(rows: Ints) -> Array:
+        return model.embed(features[rows])
+
+    return _filled(file, (*features.shape[:2], WIDTH), compute, what="embedded regions", threads=1)
+
+
+def token_states(data: Captioned, folder: Path, name: str, *, per_image: int, threads: int = 1) -> tuple[Array, Ints]:
+    """States (tokens, 384) of the first `per_image` captions of every image, and where each caption begins."""
+    stem = f"{name}-states-{per_image}"
+    states_file, offsets_file = folder / f"{stem}.f16", folder / f"{stem}-offsets.npy"
+    captions = [text for five in data.captions for text in five[:per_image]]
+    offsets = np.load(offsets_file, allow_pickle=False) if offsets_file.is_file() else np.zeros(1, dtype=np.int64)
+    encoder = Encoder()
+    if len(offsets) > 1:
+        _check_states(encoder, captions, states_file, offsets)
+    else:
+        states_file.write_bytes(b"")
+    os.truncate(states_file, int(offsets[-1]) * WIDTH * 2)  # what was written after the last note is written again
+    encoder.session()
+    done, block = len(offsets) - 1, _BLOCK * PER_IMAGE
+    with ThreadPoolExecutor(threads) as pool, Bar(what="token states", total=len(captions) - done, unit="text") as bar:
+        for start in range(done, len(captions), block):
+            texts = captions[start : start + block]
+            parts = list(pool.map(encoder.token_states, [texts[i : i + 256] for i in range(0, len(texts), 256)]))
+            with states_file.open("ab") as stream:
+                for part in parts:
+                    stream.write(part.states.tobytes())
+                    offsets = np.concatenate([offsets, offsets[-1] + part.offsets[1:]])
+            _save(offsets_file, offsets)
+            bar.advance(len(texts))
+    return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, WIDTH), offsets
+
+
+def _check_states(encoder: Encoder, captions: list[str], file: Path, offsets: Ints) -> None:
+    count = len(offsets) - 1
+    fits = count <= len(captions) and file.is_file() and file.stat().st_size >= int(offsets[-1]) * WIDTH * 2
+    if fits:
+        states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, WIDTH)
+        for place in _spread(count):
+            kept, expected = states[offsets[place] : offsets[place + 1]], encoder.token_states([captions[place]]).states
+            fits = fits and kept.shape == expected.shape and bool(np.abs(kept - expected).max() < 0.1)
+    if not fits:
+        raise InputError(f"{file} holds token states of other captions; delete it, or choose another --work folder")
+
+
+def _spread(count: int, most: int = 8) -> Ints:
+    """A few places from the first to the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+
+
+def _filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array], *, what: str, threads: int) -> Array:
+    """The array in `file`, made block by block; a whole one is checked and may hold more rows than asked for."""
+    part, note = file.with_suffix(".part"), file.with_suffix(".done")
+    if file.is_file():
+        kept = np.load(file, mmap_mode="r", allow_pickle=False)
+        _check(kept, shape, compute, file, len(kept))
+        return kept[: shape[0]]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    done = int(note.read_text()) if note.is_file() and part.is_file() else 0
+    array = np.lib.format.open_memmap(part, "r+" if done else "w+", np.float16, None if done else shape)
+    if done:
+        _check(array, shape, compute, part, done)
+    edges = list(range(done, shape[0], _BLOCK))
+    with ThreadPoolExecutor(threads) as pool, Bar(what=what, total=shape[0] - done, unit="image") as bar:
+        for start in edges:
+            rows = np.arange(start, min(start + _BLOCK, shape[0]))
+            parts = [piece for piece in np.array_split(rows, threads) if len(piece)]
+            for piece, found in zip(parts, pool.map(compute, parts)):
+                array[piece] = found
+            array.flush()
+            note.write_text(str(int(rows[-1]) + 1))
+            bar.advance(len(rows))
+    del array
+    os.replace(part, file)
+    note.unlink(missing_ok=True)
+    return np.load(file, mmap_mode="r", allow_pickle=False)
+
+
+def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array], file: Path, done: int) -> None:
+    if kept.shape[1:] != shape[1:] or len(kept) < shape[0]:
+        raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another --work folder")
+    rows = _spread(min(done, shape[0]))
+    if len(rows) and float(np.abs(np.asarray(kept[rows], dtype=np.float32) - compute(rows)).max()) > _CLOSE:
+        raise InputError(f"{file} holds values of other images; delete it, or choose another --work folder")
+
+
+def _save(file: Path, array: Array) -> None:
+    part = file.with_suffix(".part")
+    with part.open("wb") as stream:
+        np.save(stream, array, allow_pickle=False)
+    os.replace(part, file)

@@ -1,0 +1,81 @@
+"""Arguments and data that `vericap train vse` and `vericap train scan` share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from vericap.errors import InputError
+from vericap.train import data
+from vericap.train.backbone_command import add_plan, plan_of
+from vericap.vision.store import Store
+
+__all__ = ["add_data", "add_plan", "in_store", "parts", "plan_of", "shares", "work_folder"]
+
+
+def add_data(parser: argparse.ArgumentParser, *, batch: int, name: str) -> None:
+    """Where features and captions come from, where the model goes."""
+    parser.add_argument("--features", required=True, metavar="STORE", help="made by `vericap features`")
+    parser.add_argument("--captions", nargs="+", default=[], metavar="FILE", help="COCO caption files")
+    parser.add_argument("--never", metavar="FILE", help="image ids that are never trained on, one per line")
+    parser.add_argument("--images", type=int, help="use a random part of the COCO photos")
+    parser.add_argument("--flickr8k", metavar="DIR", help="train on its 6,000 training photos too")
+    parser.add_argument("--validation", metavar="DIR", help="Flickr8k folder whose dev photos validate")
+    parser.add_argument("--output", "-o", required=True, metavar="DIR")
+    parser.add_argument(
+        "--work",
+        metavar="DIR",
+        help="where vectors of captions are kept, also those of `vericap train backbone` (--output)",
+    )
+    parser.add_argument("--batch", type=int, default=batch, help=f"images in a step ({batch})")
+    parser.add_argument("--name", default=name, help="what the model calls itself")
+
+
+def work_folder(args: argparse.Namespace) -> Path:
+    """The folder of --work, made where it is not there."""
+    folder = Path(args.work or args.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def parts(args: argparse.Namespace, store: Store) -> Iterator[tuple[str, data.Captioned]]:
+    """Named sets of captioned images that are in the store: what to train on, and `dev` last."""
+    flickr = args.flickr8k or args.validation
+    if flickr is None:
+        raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
+    if not args.captions and not args.flickr8k:
+        raise InputError("nothing to train on: name COCO files with --captions or a folder with --flickr8k")
+    if args.captions:
+        coco = in_store(data.coco(args.captions, never=args.never), store)
+        yield "coco", coco.sample(args.images or len(coco))
+    if args.flickr8k:
+        yield "flickr8k", in_store(data.flickr8k(flickr, "train"), store)
+    yield "dev", in_store(data.flickr8k(flickr, "dev"), store)
+
+
+def shares(batch: int, sources: int) -> list[int]:
+    """Images of each source in a batch: 5 of 16 are of the second one."""
+    second = batch * 5 // 16
+    return [batch] if sources == 1 else [batch - second, second]
+
+
+def names(key: str) -> tuple[str, ...]:
+    """How an image may be called in a store."""
+    if not key.isdigit():
+        return (key,)
+    padded = f"{int(key):012d}"
+    return key, padded, f"{padded}.jpg", f"COCO_train2014_{padded}.jpg", f"COCO_val2014_{padded}.jpg"
+
+
+def in_store(wanted: data.Captioned, store: Store) -> data.Captioned:
+    """The images that have features, under the store's names."""
+    keys, captions = [], []
+    for key, texts in zip(wanted.keys, wanted.captions):
+        found = next((name for name in names(key) if name in store), None)
+        if found is not None:
+            keys.append(found)
+            captions.append(texts)
+    if not keys:
+        raise InputError(f"none of the {len(wanted)} images is in {store.folder} (for example '{wanted.keys[0]}')")
+    return data.Captioned(keys, captions)
