@@ -2,6 +2,7 @@
 
 vericap features photos/ --output store
 vericap features photos/ --output store --boxes detector --workers 2
+vericap features photos/ --output store --model hub:facebook/dinov2-small
 vericap features test_ims.npy --output store            (also .tsv, .h5, a folder of .npz)
 """
 
@@ -26,7 +27,9 @@ _extractor: Extractor | None = None
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="IMAGES", help="images, folders, lists; or a feature file")
     parser.add_argument("--output", "-o", required=True, metavar="STORE", help="folder of the feature store")
-    parser.add_argument("--model", metavar="FILE", help="another backbone (ONNX) than the shipped one")
+    parser.add_argument(
+        "--model", metavar="FILE", help="another backbone than the shipped one: an ONNX file, or hub:NAME_OR_FOLDER"
+    )
     parser.add_argument("--size", type=int, help="side of the square the image is brought to")
     parser.add_argument("--levels", type=int, nargs="+", default=list(LEVELS), help="windows g x g for each g (1 2 3)")
     parser.add_argument("--boxes", choices=("none", "detector"), default="none", help="boxes after the windows")

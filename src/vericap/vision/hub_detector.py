@@ -33,7 +33,7 @@ class HubDetector:
         self._model.eval()
         config = self._model.config
         self.name = Path(model).name
-        self.version = str(getattr(config, "_commit_hash", None) or "") or _fingerprint(Path(model), config)
+        self.version = str(getattr(config, "_commit_hash", None) or "") or weights_version(Path(model), config)
         self.threshold = threshold
         self.labels = tuple(str(config.id2label[number]) for number in sorted(config.id2label))
         self._names: dict[int, str] = {int(number): str(label) for number, label in config.id2label.items()}
@@ -62,7 +62,7 @@ class HubDetector:
         return Objects.of(rows[:LIMIT], image.size)
 
 
-def _fingerprint(folder: Path, config: Any) -> str:
+def weights_version(folder: Path, config: Any) -> str:
     """The version of a local folder: its configuration and weight files."""
     digest = hashlib.sha256(config.to_json_string().encode())
     for file in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():

@@ -1,8 +1,8 @@
 """Regions of an image: windows of a pyramid and given boxes, pooled from one feature map.
 
-The shipped backbone (EfficientNet-lite2, its upper blocks trained on image-caption pairs by `vericap train
-backbone`)
+The shipped backbone (EfficientNet-lite2, its upper blocks trained on image-caption pairs by `vericap train backbone`)
 runs once per image through ONNX Runtime; every region is the area-weighted mean of the map inside its box.
+`hub:NAME` takes the map from a model of transformers instead.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from vericap.models import store as models
 from vericap.run.batch import Batch
 from vericap.run.cache import Cache, key
 from vericap.run.progress import progress
+from vericap.vision.hub_backbone import PREFIX, HubBackbone
 from vericap.vision.store import Regions, Store, fingerprint
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def pool(features: Array, boxes: Array) -> Array:
 
 
 class Extractor:
-    """Images -> regions by the shipped backbone, or by any ONNX file of the same kind.
+    """Images -> regions by the shipped backbone, any ONNX file of the same kind, or `hub:NAME_OR_FOLDER`.
 
     `boxes` adds a detector's boxes (pixels) after the windows, up to `most` regions in all.
     """
@@ -82,7 +83,11 @@ class Extractor:
         most: int = MOST,
         threads: int = 1,
     ) -> None:
-        if model is None:
+        self._hub: Any = None
+        if model is not None and str(model).startswith(PREFIX):
+            self._hub = HubBackbone(str(model).removeprefix(PREFIX), size=size, threads=threads)
+            self.name, digest, default = self._hub.name, self._hub.version, self._hub.size
+        elif model is None:
             meta = models.meta("backbone")
             self.file = models.path("backbone", meta["model"])
             self.name, digest, default = meta["name"], meta["files"][meta["model"]], int(meta["size"])
@@ -94,7 +99,7 @@ class Extractor:
             self.name, default = meta.get("name", self.file.stem), int(meta.get("size", 256))
             digest = models.sha256(self.file)
         self.size = size or default
-        if self.size % 32:
+        if self._hub is None and self.size % 32:
             raise VericapError(f"the input size {self.size} is not a multiple of 32")
         self.windows = pyramid(levels)
         if len(self.windows) > most:
@@ -115,10 +120,13 @@ class Extractor:
 
     def map(self, image: Image) -> Array:
         """The feature map (height, width, d) of one image, squeezed to a square as in training."""
+        if self._hub is not None:
+            found: Array = self._hub.map(image)
+            return found
         if self._session is None:
             self._session = models.session(self.file, threads=self._threads, widen=True)
-        (found,) = self._session.run(None, {"x": pixels(image, self.size)})
-        return np.asarray(found[0].transpose(1, 2, 0), dtype=np.float32)
+        (maps,) = self._session.run(None, {"x": pixels(image, self.size)})
+        return np.asarray(maps[0].transpose(1, 2, 0), dtype=np.float32)
 
     def regions(self, image: Image) -> tuple[Array, Array]:
         """(features, boxes) of one image."""
