@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from vericap.errors import VericapError
-from vericap.models.faier import EMPTY, UNKNOWN, Config, Faier
+from vericap.models.faier import EMPTY, UNKNOWN, VARIANTS, Config, Faier, load
 from vericap.models.recurrent import bidirectional
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # tests share the processor
-from vericap.train.faier import FaierModule, hardest_negative  # noqa: E402
+from vericap.train.faier import FaierModule  # noqa: E402
+from vericap.train.losses import hardest_negative  # noqa: E402
 
 WORDS = [UNKNOWN, EMPTY, "a", "dog", "cat", "on", "grass", "red", "runs"]
 CAPTIONS = [["a", "dog", "runs"], ["red", "cat", "on", "grass"], ["zebra"], []]
@@ -31,34 +32,63 @@ def images(count=3, regions=4, width=6):
     return features, rng.random((count, regions, 4)).astype(np.float32), mask
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"similarity": "cosine"}, {"variant": "fier"}, {"variant": "faier-norel"}]
-)
+def torch_scores(net, chosen, captions=CAPTIONS, triplets=TRIPLETS):
+    """(images, captions); `chosen` (images, references) are rows of the captions, -1 for none."""
+    features, boxes, mask = (torch.from_numpy(part) for part in images())
+    if net.embedding.weight.dtype == torch.float64:
+        features, boxes = features.double(), boxes.double()
+    text, visual = net.captions(captions, triplets), net.regions(features, boxes, mask)
+    sides = {level: net.sides(level, visual[level], mask, text[level], chosen) for level in net.levels}
+    return net.scores(sides, text)
+
+
+OPTIONS = [{"variant": name} for name in VARIANTS] + [{"similarity": "cosine"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("references", [0, 1, 3])
 def test_torch_and_torch_free_agree(options, references) -> None:
     net = module(**options)
     free = net.export()
     features, boxes, mask = images()
+    chosen = np.array([[(image + j) % 4 for j in range(references)] for image in range(3)], np.int64).reshape(
+        3, references
+    )
+    if references == 3:
+        chosen[1, 1], chosen[2] = -1, -1  # one image has fewer references, one has none
     with torch.no_grad():
-        text = net.captions(CAPTIONS, TRIPLETS)
-        visual = net.regions(*map(torch.from_numpy, (features, boxes, mask)))
-        chosen = [torch.tensor([j % 4, (j + 1) % 4, (j + 2) % 4]) for j in range(references)]
-        unions = {
-            level: net.unite(level, visual[level], [text[level].rows(rows) for rows in chosen])
-            for level in net.levels
-        }
-        expected = net.scores(unions, torch.from_numpy(mask), text).numpy()
+        expected = torch_scores(net, chosen).numpy()
     nodes = free.captions(CAPTIONS, TRIPLETS)
     seen = free.regions(features, boxes, mask)
     for image in range(3):
         for caption in range(4):
             total = 0.0
             for level in free.levels:
-                own = [nodes.level(level)[int(rows[image])] for rows in chosen]
-                union = free.union(level, seen[level][image][mask[image]], own)
-                best = free.match(union, nodes.level(level)[caption])
+                own = [nodes.level(level)[row] for row in chosen[image] if row >= 0]
+                sides = free.sides(level, seen[level][image][mask[image]], own)
+                best = free.matched(sides, nodes.level(level)[caption])
                 total += best.mean() if best.size else 0.0
             assert total == pytest.approx(expected[image, caption], abs=1e-4)
+
+
+def test_image_and_references_apart_against_loops() -> None:
+    """`aier` and `fier+aier`: best node of the image, best node of the references, weighed."""
+    net = module(variant="fier+aier")
+    with torch.no_grad():
+        net.merge["object"].weight[:] = torch.tensor([[0.3, 0.8]])
+    free, alone = net.export(), module(variant="aier").export()
+    features, boxes, mask = images()
+    visual = free.regions(features, boxes, mask)["object"][0]
+    nodes = free.captions(CAPTIONS, TRIPLETS).objects
+    for k, score in enumerate(free.matched(free.sides("object", visual, [nodes[1], nodes[2]]), nodes[0])):
+        image = max(float(v @ nodes[0][k]) for v in visual)
+        said = max(float(h @ nodes[0][k]) for h in [*nodes[1], *nodes[2]])
+        assert score == pytest.approx(0.3 * image + 0.8 * said, abs=1e-5)
+    own = alone.captions(CAPTIONS, TRIPLETS).objects
+    empty = alone.captions([[EMPTY]], [[]]).objects[0]
+    np.testing.assert_allclose(
+        alone.matched(alone.sides("object", visual, []), own[0]), [float(empty[0] @ h) for h in own[0]], atol=1e-5
+    )
 
 
 def test_equations_against_loops() -> None:
@@ -73,9 +103,7 @@ def test_equations_against_loops() -> None:
             for u in features[image]
         ]
         for i in there:
-            pull = [
-                np.exp(np.tanh(w["offset.weight"][0] @ (boxes[image, i] - boxes[image, j]))) for j in there
-            ]
+            pull = [np.exp(np.tanh(w["offset.weight"][0] @ (boxes[image, i] - boxes[image, j]))) for j in there]
             relation = sum(p / sum(pull) * (w["relation.weight"] @ objects[j]) for p, j in zip(pull, there))
             np.testing.assert_allclose(seen["object"][image, i], objects[i], atol=1e-5)
             np.testing.assert_allclose(seen["relation"][image, i], relation, atol=1e-5)
@@ -112,17 +140,14 @@ def test_order_of_regions_changes_nothing() -> None:
         )
 
 
-def test_gradients_reach_every_parameter_and_are_right() -> None:
-    net = module().double()
-    features, boxes, mask = images()
-    tensors = (torch.from_numpy(features).double(), torch.from_numpy(boxes).double(), torch.from_numpy(mask))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_gradients_reach_every_parameter_and_are_right(variant) -> None:
+    net = module(variant=variant).double()
+    chosen = np.array([[1, 0], [2, -1], [0, 1]])
+    triplets = [TRIPLETS[0], TRIPLETS[1], TRIPLETS[0]]
 
     def loss() -> torch.Tensor:
-        text = net.captions(CAPTIONS[:3], [TRIPLETS[0], TRIPLETS[1], TRIPLETS[0]])
-        visual = net.regions(*tensors)
-        rows = torch.tensor([0, 1, 2])
-        unions = {level: net.unite(level, visual[level], [text[level].rows(rows)]) for level in net.levels}
-        return hardest_negative(net.scores(unions, tensors[2], text), margin=5.0)
+        return hardest_negative(torch_scores(net, chosen, CAPTIONS[:3], triplets), margin=5.0)
 
     loss().backward()
     for name, parameter in net.named_parameters():
@@ -135,9 +160,7 @@ def test_gradients_reach_every_parameter_and_are_right() -> None:
             flat[place] -= 2e-5
             down = loss()
             flat[place] += 1e-5
-        assert (up - down) / 2e-5 == pytest.approx(
-            parameter.grad.view(-1)[place].item(), rel=1e-3, abs=1e-6
-        ), name
+        assert (up - down) / 2e-5 == pytest.approx(parameter.grad.view(-1)[place].item(), rel=1e-3, abs=1e-6), name
 
 
 def test_learns_fifty_images() -> None:
@@ -154,38 +177,60 @@ def test_learns_fifty_images() -> None:
     optimiser = torch.optim.Adam(net.parameters(), lr=5e-3)
     for step in range(120):
         text, visual = net.captions(captions, triplets), net.regions(features, boxes, mask)
-        scores = net.scores({lv: net.unite(lv, visual[lv], []) for lv in net.levels}, mask, text)
+        none = np.zeros((50, 0), dtype=np.int64)
+        scores = net.scores({lv: net.sides(lv, visual[lv], mask, text[lv], none) for lv in net.levels}, text)
         optimiser.zero_grad()
         # The mean over negatives first, then the hardest: the usual warm-up.
-        loss = (
-            hardest_negative(scores)
-            if step > 40
-            else torch.nn.functional.cross_entropy(scores, torch.arange(50))
-        )
+        loss = hardest_negative(scores) if step > 40 else torch.nn.functional.cross_entropy(scores, torch.arange(50))
         loss.backward()
         optimiser.step()
     assert (scores.argmax(dim=1) == torch.arange(50)).float().mean() >= 0.95
 
 
-def test_save_load_and_damage(tmp_path) -> None:
-    free = module().export()
-    free.save(tmp_path, licence="Apache-2.0")
+@pytest.mark.parametrize("storage", ["int8", "float16", "float32"])
+def test_storage(storage, tmp_path) -> None:
+    torch.manual_seed(0)
+    free = FaierModule(Config(width=64, d=64, words=64), WORDS).export("small")
+    free.save(tmp_path, storage=storage, licence="Apache-2.0")
     again = Faier.load(tmp_path)
-    one, two = (f.captions(CAPTIONS, TRIPLETS).objects[0] for f in (free, again))
-    np.testing.assert_allclose(one, two, atol=2e-3)
+    assert again.name == "small"
+    for name, value in free.weights.items():
+        tolerance = {"int8": np.abs(value).max() / 254 + 1e-3, "float16": 1e-3, "float32": 0.0}[storage]
+        np.testing.assert_allclose(again.weights[name], value, atol=tolerance)
+    sizes = (tmp_path / "faier.safetensors").stat().st_size, sum(v.size for v in free.weights.values())
+    assert sizes[0] < {"int8": 1.2, "float16": 2.1, "float32": 4.1}[storage] * sizes[1] + 4096
+
+
+def test_damage_is_named(tmp_path, monkeypatch) -> None:
+    free = module().export()
+    free.save(tmp_path)
+    again = Faier.load(tmp_path)
     with pytest.raises(VericapError, match="region features have width 7, this FAIEr model reads 6"):
         again.regions(np.zeros((1, 2, 7), np.float32), np.zeros((1, 2, 4), np.float32), np.ones((1, 2), bool))
+    with pytest.raises(VericapError, match=r"visual\.0\.weight .*, their options say"):
+        Faier(Config(width=7, d=8, words=5), free.weights, WORDS)
+    with pytest.raises(VericapError, match="weights lack merge"):
+        Faier(Config(width=6, d=8, words=5, variant="fier+aier"), free.weights, WORDS)
     data = (tmp_path / "faier.safetensors").read_bytes()
     (tmp_path / "faier.safetensors").write_bytes(data[: len(data) // 2])
+    with pytest.raises(VericapError, match="SHA-256 differs"):
+        Faier.load(tmp_path)
+    (tmp_path / "meta.json").unlink()
     with pytest.raises(VericapError, match="not a readable FAIEr model"):
         Faier.load(tmp_path)
     with pytest.raises(VericapError, match="no such file"):
         Faier.load(tmp_path / "nowhere")
+    monkeypatch.setattr("vericap.models.store.ROOT", tmp_path)
+    load.cache_clear()
+    with pytest.raises(VericapError, match="shipped part 'faier' is not at"):
+        load("default")
 
 
 def test_a_variant_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(VericapError, match="variant 'aier' is not one of"):
-        module(variant="aier").export()
+    with pytest.raises(VericapError, match="variant 'ier' is not one of"):
+        module(variant="ier")
+    with pytest.raises(VericapError, match="must be even"):
+        FaierModule(Config(d=7), WORDS)
 
 
 def test_long_captions_and_many_references() -> None:

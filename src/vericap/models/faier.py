@@ -2,7 +2,8 @@
 
 Equation by equation after the paper (CVPR 2021); the parameters' names are those of `vericap.train.faier`.
 Open choices of ours, all in `Config` and the metric's signature: both GRU directions have d/2 units and stand side by
-side; similarities are dot products (`dot`, as published) or cosines; a caption without triplets has no relation score.
+side; similarities are dot products (`dot`, as published) or cosines; a caption without triplets has no relation score;
+`aier` matches with the references' own nodes; `fier+aier` weighs both best matches by one linear layer per level.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.errors import VericapError
-from vericap.models.recurrent import bidirectional, gru
+from vericap.models import packed, store
+from vericap.models.recurrent import both_ways, gru
 
 Floats = NDArray[np.float32]
-VARIANTS = ("faier", "faier-norel", "fier")
+Ints = NDArray[np.int64]
+Sides = list[tuple[float, Floats]]  # weight and nodes (nodes, d) of each graph that textual nodes are matched with
+VARIANTS = ("faier", "faier-norel", "fier", "aier", "fier+aier")
 UNKNOWN = "<unknown>"
 EMPTY = "."  # the reference of an image without references
+_TOGETHER = 512  # texts read at once: their states stay small
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,57 @@ class Config:
     variant: str = "faier"
     similarity: str = "dot"
     fingerprint: str = ""  # of the region features it was trained on
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return ("object",) if self.variant == "faier-norel" else ("object", "relation")
+
+    @property
+    def fuses(self) -> bool:
+        """Are image and references one graph?"""
+        return self.variant in ("faier", "faier-norel")
+
+    @property
+    def looks(self) -> bool:
+        """Is the image read?"""
+        return self.variant != "aier"
+
+    @property
+    def merges(self) -> bool:
+        """Are image and references matched apart and added up?"""
+        return self.variant == "fier+aier"
+
+    def shapes(self, vocabulary: int) -> dict[str, tuple[int, ...]]:
+        """Every parameter of the network."""
+        d, relation = self.d, "relation" in self.levels
+        found: dict[str, tuple[int, ...]] = {"embedding.weight": (vocabulary, self.words)}
+        for reader in ("words", "triplets")[: 1 + relation]:
+            for way in ("", "_reverse"):
+                found.update(_gru_shapes(reader, self.words, d // 2, way))
+        if self.looks:
+            found.update({"visual.0.weight": (d, self.width), "visual.0.bias": (d,)})
+            found.update({"visual.2.weight": (d, d), "visual.2.bias": (d,)})
+            found.update({"offset.weight": (1, 4), "relation.weight": (d, d)} if relation else {})
+        for level in self.levels:
+            if self.fuses:
+                found.update({f"attention.{level}.weight": (1, d), **_gru_shapes(f"memory.{level}", d, d)})
+                found.update({f"union.{level}.weight": (d, 2 * d), f"union.{level}.bias": (d,)})
+            if self.merges:
+                found[f"merge.{level}.weight"] = (1, 2)
+        return found
+
+    def check(self) -> None:
+        if self.variant not in VARIANTS:
+            raise VericapError(f"FAIEr variant '{self.variant}' is not one of {', '.join(VARIANTS)}")
+        if self.similarity not in ("dot", "cosine"):
+            raise VericapError(f"FAIEr similarity '{self.similarity}' is not one of dot, cosine")
+        if self.d < 2 or self.d % 2:
+            raise VericapError(f"FAIEr's d is {self.d}; both directions of the GRU share it, so it must be even")
+
+
+def _gru_shapes(name: str, inputs: int, hidden: int, way: str = "") -> dict[str, tuple[int, ...]]:
+    sizes = {"weight_ih": (3 * hidden, inputs), "weight_hh": (3 * hidden, hidden)}
+    return {f"{name}.{part}_l0{way}": sizes.get(part, (3 * hidden,)) for part in (*sizes, "bias_ih", "bias_hh")}
 
 
 @dataclass(frozen=True)
@@ -51,35 +108,41 @@ class Nodes:
 class Faier:
     """A trained network, ready to score."""
 
-    def __init__(self, config: Config, weights: Mapping[str, Floats], vocabulary: Sequence[str]) -> None:
-        self.config = config
-        self.weights = {name: np.asarray(value, dtype=np.float32) for name, value in weights.items()}
+    def __init__(
+        self, config: Config, weights: Mapping[str, Floats], vocabulary: Sequence[str], name: str = ""
+    ) -> None:
+        self.config, self.name = config, name or config.variant
+        self.weights = {key: np.asarray(value, dtype=np.float32) for key, value in weights.items()}
         self.vocabulary = list(vocabulary)
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
         self._check()
+        self._nothing: dict[str, Floats] = {}
 
     def _check(self) -> None:
-        if self.config.variant not in VARIANTS:
-            raise VericapError(f"FAIEr variant '{self.config.variant}' is not one of {', '.join(VARIANTS)}")
-        expected = (self.config.d, self.config.width)
-        found = self.weights["visual.0.weight"].shape
-        if found != expected:
-            raise VericapError(f"the FAIEr weights have a visual layer {found}, their options say {expected}")
-        for name, value in self.weights.items():
-            if not np.isfinite(value).all():
+        self.config.check()
+        for name, expected in self.config.shapes(len(self.vocabulary)).items():
+            if name not in self.weights:
+                raise VericapError(f"the FAIEr weights lack {name}, which variant '{self.config.variant}' needs")
+            found = self.weights[name].shape
+            if found != expected:
+                raise VericapError(f"the FAIEr weights have {name} {found}, their options say {expected}")
+            if not np.isfinite(self.weights[name]).all():
                 raise VericapError(f"the FAIEr weights hold a value that is no number, in {name}; the file is damaged")
+        if UNKNOWN not in self._ids:
+            raise VericapError(f"the FAIEr vocabulary has no {UNKNOWN}; the file is damaged")
 
     @classmethod
     def load(cls, folder: str | Path) -> Faier:
-        """A folder with `faier.safetensors` and `faier.json` (options, vocabulary)."""
+        """A folder with `faier.safetensors` and `faier.json` (options, vocabulary); `meta.json` tells their SHA-256."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
         folder = Path(folder)
         try:
-            meta = json.loads((folder / "faier.json").read_text("utf-8"))
-            weights = load_file(folder / "faier.safetensors")
-            return cls(Config(**meta["config"]), weights, meta["vocabulary"])
+            meta = _checked_meta(folder)
+            about = json.loads((folder / "faier.json").read_text("utf-8"))
+            weights = packed.widen(load_file(folder / "faier.safetensors"))
+            return cls(Config(**about["config"]), weights, about["vocabulary"], meta.get("name", ""))
         except FileNotFoundError as error:
             raise VericapError(
                 f"{error.filename}: no such file; a FAIEr model is a folder made by `vericap train faier`"
@@ -87,19 +150,22 @@ class Faier:
         except (SafetensorError, ValueError, KeyError, TypeError) as error:
             raise VericapError(f"{folder}: not a readable FAIEr model ({error})") from None
 
-    def save(self, folder: str | Path, **more: Any) -> None:
-        """Write float16 weights and everything needed to use them."""
+    def save(self, folder: str | Path, *, storage: str = "int8", **more: Any) -> None:
+        """Write weights (int8, float16 or float32), what is needed to use them, and `meta.json` with `more`."""
         from safetensors.numpy import save_file
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({n: v.astype(np.float16) for n, v in self.weights.items()}, folder / "faier.safetensors")
-        meta = {"config": asdict(self.config), "vocabulary": self.vocabulary, **more}
-        (folder / "faier.json").write_text(json.dumps(meta, ensure_ascii=False), encoding="utf-8")
+        save_file(packed.pack(self.weights, storage), folder / "faier.safetensors")
+        about = {"config": asdict(self.config), "vocabulary": self.vocabulary}
+        (folder / "faier.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+        files = {name: store.sha256(folder / name) for name in ("faier.json", "faier.safetensors")}
+        meta = {"name": self.name, "fingerprint": self.config.fingerprint, "storage": storage, **more, "files": files}
+        (folder / "meta.json").write_text(json.dumps(meta, ensure_ascii=False, indent=1), encoding="utf-8")
 
     @property
     def levels(self) -> tuple[str, ...]:
-        return ("object",) if self.config.variant == "faier-norel" else ("object", "relation")
+        return self.config.levels
 
     # --- text ---------------------------------------------------------------------------------------------------
 
@@ -110,22 +176,38 @@ class Faier:
 
     def captions(self, words: Sequence[Sequence[str]], triplets: Sequence[Sequence[Sequence[str]]]) -> Nodes:
         """Textual graphs: bi-GRU states of all words; each triplet's last bi-GRU state."""
-        states, lengths, _ = self._read(words, "words")
-        objects = [states[row, :length] for row, length in enumerate(lengths)]
-        flat = [triplet for found in triplets for triplet in found]
+        objects, _ = self._read(words, "words")
         counts = [len(found) for found in triplets]
-        last = self._read(flat, "triplets")[2] if flat else np.zeros((0, self.config.d), dtype=np.float32)
+        last = np.zeros((0, self.config.d), dtype=np.float32)
+        flat = [triplet for found in triplets for triplet in found]
+        if "relation" not in self.levels:
+            counts = [0] * len(counts)
+        elif flat:
+            _, last = self._read(flat, "triplets")
         return Nodes(objects, np.split(last, np.cumsum(counts)[:-1]) if counts else [])
 
-    def _read(self, texts: Sequence[Sequence[str]], reader: str) -> tuple[Floats, NDArray[np.int64], Floats]:
+    def _read(self, texts: Sequence[Sequence[str]], reader: str) -> tuple[list[Floats], Floats]:
+        """States of each text's words, and last states (texts, d); texts of like length are read together."""
         numbers = [self.ids(words) for words in texts]
         lengths = np.array([len(found) for found in numbers], dtype=np.int64)
-        padded = np.zeros((len(numbers), int(lengths.max(initial=1))), dtype=np.int64)
-        for row, found in enumerate(numbers):
-            padded[row, : len(found)] = found
-        inputs = self.weights["embedding.weight"][padded]
-        states, last = bidirectional(inputs, lengths, self._gru(reader))
-        return self._unit(states), lengths, self._unit(last)
+        used, places = np.unique(np.concatenate([np.asarray(found) for found in numbers]), return_inverse=True)
+        starts = np.cumsum(lengths) - lengths
+        weights = self._gru(reader)
+        # Every distinct word goes through the input half of the gates once.
+        inputs = self.weights["embedding.weight"][used]
+        given = [inputs @ weights[f"weight_ih{way}"].T + weights[f"bias_ih{way}"] for way in ("", "_reverse")]
+        states: list[Floats] = [inputs] * len(numbers)
+        last = np.empty((len(numbers), self.config.d), dtype=np.float32)
+        order = np.argsort(lengths, kind="stable")
+        for start in range(0, len(order), _TOGETHER):
+            rows = order[start : start + _TOGETHER]
+            inside = np.minimum(np.arange(int(lengths[rows].max())), lengths[rows][:, None] - 1)
+            word = places.reshape(-1)[starts[rows][:, None] + inside]
+            found, last[rows] = both_ways(given[0][word], given[1][word], lengths[rows], weights)
+            found = self._unit(found)
+            for place, row in enumerate(rows):
+                states[row] = found[place, : lengths[row]]
+        return states, self._unit(last)
 
     def _gru(self, reader: str) -> dict[str, Floats]:
         prefix = f"{reader}."
@@ -137,10 +219,19 @@ class Faier:
             return values
         return np.asarray(values / np.maximum(np.linalg.norm(values, axis=-1, keepdims=True), 1e-8), np.float32)
 
+    def nothing(self, level: str) -> Floats:
+        """Nodes of the empty sentence, which stands for absent references."""
+        if not self._nothing:
+            found = self.captions([[EMPTY]], [[[EMPTY]]])
+            self._nothing = {name: found.level(name)[0] for name in self.levels}
+        return self._nothing[level]
+
     # --- image --------------------------------------------------------------------------------------------------
 
     def regions(self, features: Floats, boxes: Floats, mask: NDArray[np.bool_]) -> dict[str, Floats]:
         """Visual graph of images (images, regions, ...): objects, and objects in the light of the others (eq. 1-3)."""
+        if not self.config.looks:  # one blank region, so that callers need not ask
+            return dict.fromkeys(self.levels, np.zeros((*mask.shape, self.config.d), dtype=np.float32))
         if features.shape[-1] != self.config.width:
             raise VericapError(
                 f"region features have width {features.shape[-1]}, this FAIEr model reads {self.config.width}; "
@@ -149,12 +240,13 @@ class Faier:
         w = self.weights
         objects = np.tanh(features @ w["visual.0.weight"].T + w["visual.0.bias"]) @ w["visual.2.weight"].T
         objects = np.asarray(objects + w["visual.2.bias"], dtype=np.float32)
+        if "relation" not in self.levels:
+            return {"object": objects}
         # W_delta (b_i - b_j) = W_delta b_i - W_delta b_j: no pair of boxes is ever built.
         place = boxes @ w["offset.weight"][0]
         pull = np.tanh(place[:, :, None] - place[:, None, :])
         gamma = softmax(np.where(mask[:, None, :], pull, -np.inf))
-        relations = np.matmul(gamma, objects @ w["relation.weight"].T)
-        return {"object": objects, "relation": relations}
+        return {"object": objects, "relation": np.matmul(gamma, objects @ w["relation.weight"].T)}
 
     # --- fusion and matching ------------------------------------------------------------------------------------
 
@@ -165,15 +257,30 @@ class Faier:
 
     def union(self, level: str, visual: Floats, references: Sequence[Floats]) -> Floats:
         """Union nodes of one image: what it shows, guided by what references say of it (eq. 6-7)."""
+        found = [nodes for nodes in references if len(nodes)] or [self.nothing(level)]
+        contexts = np.stack([self.attend(level, visual, nodes)[1] for nodes in found], axis=1)
+        return self.joined(level, visual, self.remember(level, contexts))
+
+    def remember(self, level: str, contexts: Floats) -> Floats:
+        """The last state of the GRU over references: (rows, references, d) -> (rows, d) (eq. 6)."""
+        return gru(contexts, np.full(len(contexts), contexts.shape[1]), self._gru(f"memory.{level}"))[:, -1]
+
+    def joined(self, level: str, visual: Floats, memory: Floats) -> Floats:
+        """z = W_u [v ; m] (eq. 7); one memory (d,) may serve all regions."""
+        weight, d = self.weights[f"union.{level}.weight"], self.config.d
+        return self._unit(visual @ weight[:, :d].T + (memory @ weight[:, d:].T + self.weights[f"union.{level}.bias"]))
+
+    def sides(self, level: str, visual: Floats, references: Sequence[Floats]) -> Sides:
+        """What textual nodes are matched with: the union graph, or image and references apart."""
+        if self.config.fuses:
+            return [(1.0, self.union(level, visual, references))]
+        said = np.concatenate([nodes for nodes in references if len(nodes)] or [self.nothing(level)])
+        if self.config.variant == "aier":
+            return [(1.0, said)]
         if self.config.variant == "fier":
-            return self._unit(visual)
-        found = [self.attend(level, visual, nodes)[1] for nodes in references if len(nodes)]
-        if not found:
-            nothing = self.captions([[EMPTY]], [[[EMPTY]]]).level(level)[0]
-            found = [self.attend(level, visual, nothing)[1]]
-        read = gru(np.stack(found, axis=1), np.full(len(visual), len(found)), self._gru(f"memory.{level}"))[:, -1]
-        joined = np.concatenate([visual, read], axis=1) @ self.weights[f"union.{level}.weight"].T
-        return self._unit(joined + self.weights[f"union.{level}.bias"])
+            return [(1.0, self._unit(visual))]
+        image, text = self.weights[f"merge.{level}.weight"][0]
+        return [(float(image), self._unit(visual)), (float(text), said)]
 
     @staticmethod
     def match(union: Floats, nodes: Floats) -> Floats:
@@ -182,6 +289,34 @@ class Faier:
             return np.zeros(0, dtype=np.float32)
         best: Floats = (union @ nodes.T).max(axis=0)
         return best
+
+    def matched(self, sides: Sides, nodes: Floats) -> Floats:
+        """Scores of textual nodes, over all graphs they are matched with."""
+        total = np.zeros(len(nodes), dtype=np.float32)
+        for weight, graph in sides:
+            total += np.float32(weight) * self.match(graph, nodes)
+        return total
+
+
+@lru_cache(maxsize=4)
+def load(model: str = "default") -> Faier:
+    """The shipped model (`default`) or a folder made by `vericap train faier`, opened once per process."""
+    return Faier.load(store.folder("faier") if model == "default" else model)
+
+
+def _checked_meta(folder: Path) -> dict[str, Any]:
+    """What `meta.json` says, after comparing the files with it; a folder without one is read as it is."""
+    if not (folder / "meta.json").is_file():
+        return {}
+    meta: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
+    for name in ("faier.json", "faier.safetensors"):
+        expected = meta.get("files", {}).get(name)
+        if expected and store.sha256(folder / name) != expected:
+            raise VericapError(
+                f"{folder / name} is damaged (SHA-256 differs from meta.json); reinstall vericap, "
+                "or train the model again"
+            )
+    return meta
 
 
 def softmax(values: Floats) -> Floats:

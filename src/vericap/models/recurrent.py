@@ -21,24 +21,31 @@ def gru(inputs: Floats, lengths: Ints, weights: Mapping[str, Floats], *, suffix:
     `weights` holds `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`, each with `suffix` (`_reverse` reads
     backwards).
     """
-    if suffix == "_reverse":
-        inputs = reverse(inputs, lengths)
-    batch, time, _ = inputs.shape
-    hidden = weights[f"weight_hh{suffix}"].shape[1]
     # The input's share of all three gates for all steps in one product.
     given = inputs @ weights[f"weight_ih{suffix}"].T + weights[f"bias_ih{suffix}"]
+    return recur(given, lengths, weights, suffix=suffix)
+
+
+def recur(given: Floats, lengths: Ints, weights: Mapping[str, Floats], *, suffix: str = "") -> Floats:
+    """States from the input's share of the gates (batch, time, 3 hidden)."""
+    if suffix == "_reverse":
+        given = reverse(given, lengths)
+    batch, time, _ = given.shape
+    hidden = weights[f"weight_hh{suffix}"].shape[1]
     recurrent = np.ascontiguousarray(weights[f"weight_hh{suffix}"].T)
     bias = weights[f"bias_hh{suffix}"]
     state = np.zeros((batch, hidden), dtype=np.float32)
     states = np.empty((batch, time, hidden), dtype=np.float32)
+    shortest = int(lengths.min(initial=time))
     for step in range(time):
-        carried = state @ recurrent + bias
+        # Before the first step there is nothing to carry.
+        carried = state @ recurrent + bias if step else np.broadcast_to(bias, (batch, 3 * hidden))
         now = given[:, step]
         gates = sigmoid(now[:, : 2 * hidden] + carried[:, : 2 * hidden])
         reset, update = gates[:, :hidden], gates[:, hidden:]
         new = np.tanh(now[:, 2 * hidden :] + reset * carried[:, 2 * hidden :])
-        moved = (1.0 - update) * new + update * state
-        state = np.where((step < lengths)[:, None], moved, state)
+        moved = new + update * (state - new)
+        state = moved if step < shortest else np.where((step < lengths)[:, None], moved, state)
         states[:, step] = state
     return reverse(states, lengths) if suffix == "_reverse" else states
 
@@ -52,8 +59,16 @@ def reverse(values: Floats, lengths: Ints) -> Floats:
 
 def bidirectional(inputs: Floats, lengths: Ints, weights: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """States of both directions side by side (batch, time, 2 hidden), and each direction's last state."""
-    forward = gru(inputs, lengths, weights)
-    backward = gru(inputs, lengths, weights, suffix="_reverse")
+    given = [inputs @ weights[f"weight_ih{way}"].T + weights[f"bias_ih{way}"] for way in ("", "_reverse")]
+    return both_ways(given[0], given[1], lengths, weights)
+
+
+def both_ways(
+    given: Floats, given_reverse: Floats, lengths: Ints, weights: Mapping[str, Floats]
+) -> tuple[Floats, Floats]:
+    """`bidirectional` from the inputs' shares of both directions' gates."""
+    forward = recur(given, lengths, weights)
+    backward = recur(given_reverse, lengths, weights, suffix="_reverse")
     rows = np.arange(len(lengths))
     last = np.concatenate([forward[rows, np.maximum(lengths, 1) - 1], backward[rows, 0]], axis=1)
     return np.concatenate([forward, backward], axis=2), last
