@@ -2,6 +2,7 @@
 
 vericap train backbone --coco captions_train2014.json.gz --photos train2014/ --flickr8k flickr8k/ --output DIR
 vericap train scan --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
+vericap train faier --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
 vericap train lm --captions captions_train2014.json.gz --output DIR
 
 `vericap train MODEL --help` tells the options of one model. Training needs the group `train`, except for lm.
@@ -19,6 +20,8 @@ MODELS = {
     "backbone": "vericap.train.backbone_command",
     "vse": "vericap.train.vse_command",
     "scan": "vericap.train.scan_command",
+    "faier": "vericap.train.faier_command",
+    "faier-plus": "vericap.train.faier_plus_command",
     "lm": "vericap.train.lm",
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from numpy.typing import NDArray
 from vericap.errors import VericapError
 from vericap.models import packed, store
 from vericap.models.recurrent import both_ways, gru
+from vericap.models.words import tokens
+
+if TYPE_CHECKING:
+    from vericap.graphs.scene_graph import SceneGraph
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -296,6 +300,11 @@ class Faier:
         for weight, graph in sides:
             total += np.float32(weight) * self.match(graph, nodes)
         return total
+
+
+def reading(text: str, graph: SceneGraph) -> tuple[list[str], list[list[str]]]:
+    """Words of a caption and of its triplets, the same at training and scoring time."""
+    return tokens(text), [words for words in map(tokens, graph.triplets()) if words]
 
 
 @lru_cache(maxsize=4)

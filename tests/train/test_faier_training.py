@@ -1,0 +1,180 @@
+"""Training FAIEr: it learns, resumes to the same weights, keeps parsed captions, and runs from the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from vericap.cli import main  # noqa: E402
+from vericap.errors import VericapError  # noqa: E402
+from vericap.models.faier import EMPTY, UNKNOWN, Faier  # noqa: E402
+from vericap.train import faier_training as training  # noqa: E402
+from vericap.train.faier_captions import Captions, Parsed, parse, vocabulary  # noqa: E402
+from vericap.train.trainer import Plan  # noqa: E402
+from vericap.vision.store import Store, Writer  # noqa: E402
+
+IMAGES, WIDTH, THINGS = 50, 12, 24
+
+
+def made_parsed() -> Parsed:
+    """Captions "the A near B" and the like of images that show A and B, with the triplet "A near B"."""
+    table = ["the", "a", "one", "some", "my", "near", *(f"thing{i}" for i in range(THINGS))]
+    words, triplets = [], []
+    for i in range(IMAGES):
+        first, second = 6 + i % THINGS, 6 + (i * 7 + i // THINGS + 1) % THINGS
+        words += [[start, first, 5, second] for start in range(5)]
+        triplets += [[first, 5, second]] * 5
+    flat, phrases = np.array(words, dtype=np.int32), np.array(triplets, dtype=np.int32)
+    ones = np.ones(len(words), dtype=np.int32)
+    return Parsed(table, flat.reshape(-1), ones * 4, phrases.reshape(-1), ones * 3, ones)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder = tmp_path_factory.mktemp("store")
+    rng = np.random.default_rng(0)
+    meaning = rng.normal(size=(THINGS, WIDTH))
+    with Writer(folder, {"made": "here"}, width=WIDTH) as writer:
+        for i in range(IMAGES):
+            shown = [i % THINGS, (i * 7 + i // THINGS + 1) % THINGS, *rng.integers(THINGS, size=i % 2)]
+            boxes = np.sort(rng.random((len(shown), 2, 2)), axis=1).reshape(-1, 4)
+            writer.add(str(i), meaning[shown] + 0.1 * rng.normal(size=(len(shown), WIDTH)), boxes)
+    return Store(folder)
+
+
+def run(store: Store, folder: Path, *, steps: int = 40, **changes: object) -> list[dict[str, str]]:
+    parsed = made_parsed()
+    words = vocabulary([parsed], 1)
+    rng = np.random.default_rng(1)
+    sentences = rng.normal(size=(IMAGES, 1, 384)) + 0.3 * rng.normal(size=(IMAGES, 5, 384))
+    sentences /= np.linalg.norm(sentences, axis=-1, keepdims=True)
+    images = training.Images(store, [str(i) for i in range(IMAGES)])
+    source = training.Source(images, Captions([parsed], words), sentences.astype(np.float16))
+    options = training.Options(**{"d": 32, "words": 16, "batch": 50, "rate": 5e-3, "hard_warmup": 40, **changes})  # type: ignore[arg-type]
+    training.train(
+        [source],
+        [50],
+        source,
+        folder,
+        plan=Plan(steps=steps, warmup=5, validate=20, threads=1, average=0.9),
+        options=options,
+        width=WIDTH,
+        fingerprint=store.fingerprint,
+        vocabulary=words,
+        quiet=True,
+    )
+    with (folder / "log.csv").open() as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize("loss", ["hardest", "infonce", "distil"])
+def test_it_learns_to_retrieve(loss: str, store: Store, tmp_path: Path) -> None:
+    log = run(store, tmp_path, steps=120, loss=loss)
+    # Images are told apart by two of 24 things in any order of regions.
+    assert float(log[-1]["i2t_r1"]) > (80 if loss != "distil" else 40)
+    model = Faier.load(tmp_path / "faier")
+    assert model.config.fingerprint == store.fingerprint
+    assert json.loads((tmp_path / "faier" / "meta.json").read_text())["trained"]["options"]["loss"] == loss
+
+
+@pytest.mark.parametrize("variant", ["faier-norel", "fier", "aier", "fier+aier"])
+def test_every_variant_learns(variant: str, store: Store, tmp_path: Path) -> None:
+    log = run(store, tmp_path, steps=60, variant=variant, similarity="cosine", loss="infonce")
+    assert float(log[-1]["i2t_r10"]) > 60
+    assert Faier.load(tmp_path / "faier").config.variant == variant
+
+
+def test_interrupted_training_ends_the_same(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(store, tmp_path / "whole")
+    going = training.Trainer.run
+
+    def stop_early(self, losses, validate, *, until=None):  # type: ignore[no-untyped-def]
+        going(self, losses, validate, until=20)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.Trainer, "run", stop_early)
+    with pytest.raises(KeyboardInterrupt):
+        run(store, tmp_path / "halves")
+    monkeypatch.undo()
+    run(store, tmp_path / "halves")
+    one, two = ((tmp_path / name / "faier" / "faier.safetensors").read_bytes() for name in ("whole", "halves"))
+    assert one == two
+
+
+def test_options_that_cannot_be() -> None:
+    with pytest.raises(VericapError, match="one of the 2 captions"):
+        training.Options(references="2", captions=2).check()
+    with pytest.raises(VericapError, match="references alone"):
+        training.Options(variant="aier", references="0").check()
+    with pytest.raises(VericapError, match="is not one of hardest"):
+        training.Options(loss="softest").check()
+
+
+def test_the_teacher_leaves_the_candidate_out() -> None:
+    sentences = np.random.default_rng(0).normal(size=(3, 5, 4)).astype(np.float32)
+    candidate = np.array([0, 4, 2])
+    target = training._target(sentences, candidate)
+    for image in range(3):
+        for column in range(3):
+            others = [k for k in range(5) if image != column or k != candidate[column]]
+            expected = np.mean([sentences[image, k] @ sentences[column, candidate[column]] for k in others])
+            assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
+
+
+def test_parsed_captions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["A man rides a horse on the beach.", "", "Two dogs."]
+    found = parse(texts, tmp_path / "graphs.npz", quiet=True)
+    assert len(found) == 3
+    words = vocabulary([found], 1)
+    assert words[:2] == [UNKNOWN, EMPTY]
+    coded = Captions([found], words).take(np.array([2, 0, 1]))
+    read = [words[i] for i in coded.words]
+    assert read == ["two", "dogs", "a", "man", "rides", "a", "horse", "on", "the", "beach", EMPTY]
+    assert coded.counts.tolist() == [2, 8, 1]
+    assert coded.triplets[1] >= 1
+    assert "man ride horse" in " ".join(words[i] for i in coded.triplet_words)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr("vericap.graphs.analysis.parse_texts", never)
+    again = parse(texts, tmp_path / "graphs.npz", quiet=True)
+    assert again.table == found.table
+    with pytest.raises(AssertionError, match="parsed again"):
+        parse([*texts, "more"], tmp_path / "graphs.npz", quiet=True)
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    things = ["dog", "cat", "horse", "boat", "train", "child"]
+    rng = np.random.default_rng(0)
+    rows, lines = [], []
+    with Writer(tmp_path / "store", {"made": "here"}, width=20) as writer:
+        for place, thing in enumerate(things):
+            for name in (f"{place + 1:012d}.jpg", f"{thing}.jpg"):
+                writer.add(name, rng.normal(size=(3, 20)), np.tile([0, 0, 1, 1], (3, 1)))
+            texts = [f"{start} {thing} on the grass" for start in ("a", "the", "one", "some", "my")]
+            rows += [{"image_id": place + 1, "caption": text} for text in texts]
+            lines += [f"{thing}.jpg#{k}\t{text}" for k, text in enumerate(texts)]
+    (tmp_path / "coco.json").write_text(json.dumps({"annotations": rows}))
+    (tmp_path / "never.txt").write_text("6\n")
+    (tmp_path / "Flickr8k.token.txt").write_text("\n".join(lines))
+    for split in ("train", "dev"):
+        (tmp_path / f"Flickr_8k.{split}Images.txt").write_text("\n".join(f"{thing}.jpg" for thing in things))
+    command = ["train", "faier", "--features", str(tmp_path / "store"), "--captions", str(tmp_path / "coco.json")]
+    command += ["--never", str(tmp_path / "never.txt"), "--flickr8k", str(tmp_path), "--d", "16", "--rarest", "2"]
+    command += ["--steps", "4", "--validate", "2", "--threads", "1", "--batch", "8"]
+    assert main([*command, "--output", str(tmp_path / "one"), "--captions-per-image", "3"]) == 0
+    assert "best at step" in capsys.readouterr().out
+    model = Faier.load(tmp_path / "one" / "faier")
+    assert model.vocabulary[:2] == [UNKNOWN, EMPTY]
+    assert json.loads((tmp_path / "one" / "faier" / "meta.json").read_text())["trained"]["photos"] == [5, 6]
+    start = ["--start", str(tmp_path / "one" / "faier"), "--loss", "distil"]
+    assert main([*command, "--output", str(tmp_path / "two"), *start]) == 0
+    assert main([*command, "--output", str(tmp_path / "three"), "--captions-per-image", "1", "--references", "3"]) == 2
+    assert "one of the 1 captions" in capsys.readouterr().err
