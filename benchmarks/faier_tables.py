@@ -25,6 +25,7 @@ from coco_data import karpathy, systems
 from faier_protocols import PAPER, PAPER_FAIER, fitted_table, protocol_table
 from metric_runs import photos, scored, usable, works_without_references
 
+from vericap.errors import VericapError
 from vericap.meta.published import published_for
 from vericap.report.tables import Table
 from vericap.run.batch import Settings
@@ -135,7 +136,7 @@ def table3(names: list[str], args: argparse.Namespace) -> Table:
 def _is_free(name: str) -> bool:
     try:
         return works_without_references(name)
-    except Exception:  # an unknown metric is reported with the tables that use references
+    except VericapError:  # an unknown metric is reported with the tables that use references
         return False
 
 
