@@ -1,0 +1,90 @@
+"""Captions with a known error: the edits themselves, and what REO says of them on real captions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vericap.models import store
+from vericap.train.data import Captioned, flickr8k
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import caption_edits
+import reo_errors
+
+from vericap.graphs.english import pipeline
+
+
+def edits(text: str) -> set[str]:
+    return {phrase.text(phrase.noun.doc) for phrase in caption_edits.phrases(pipeline()(text))}
+
+
+def test_phrases_that_can_be_cut_out() -> None:
+    assert "with a frisbee" in edits("a dog with a frisbee in the snow")
+    assert "in front of a house" in edits("a man stands in front of a house")
+    assert "next to a red car" in edits("a woman next to a red car")
+    assert "and a cat" in edits("a dog and a cat on a sofa")
+    assert not edits("a group of people")  # a group alone says nothing
+    assert not edits("a dog runs")
+
+
+DATA = Captioned(
+    ["one", "two"],
+    [
+        ["a dog with a frisbee in the snow", "a dog holds a frisbee", "dogs and frisbees", "a brown dog", "an animal"],
+        ["a man on a horse near a barn", "a man rides a horse", "a rider on a horse", "a man", "someone outside"],
+    ],
+)
+
+
+def test_a_dropped_object_is_one_the_others_speak_of() -> None:
+    first, second = caption_edits.dropped(DATA, 5)
+    assert (first.after, first.noun, first.words) == ("a dog in the snow", "frisbee", ("frisbee",))
+    assert (second.after, second.noun) == ("a man near a barn", "horse")
+    assert first.before not in first.references
+    assert len(first.references) == 4
+
+
+def test_an_added_phrase_is_of_something_else() -> None:
+    for case in caption_edits.added(DATA, 5):
+        assert case.after == f"{case.before} {case.phrase}"
+        assert case.noun not in " ".join([case.before, *case.references])
+
+
+def test_an_error_is_compared_with_the_words_of_the_edit() -> None:
+    class Space:
+        def __call__(self, words: list[str]) -> np.ndarray:
+            axes = {"dog": 0, "frisbee": 1, "snow": 2}
+            return np.eye(3, dtype=np.float32)[[axes[word] for word in words]]
+
+    found = reo_errors.judge(np.array([0, 3, 4], np.float32), ["frisbee"], "a dog with a frisbee", Space())  # type: ignore[arg-type]
+    assert (found.nearest, found.right) == ("frisbee", True)
+    assert found.cosine == pytest.approx(0.6)
+    assert found.others == pytest.approx(0.0)
+
+
+@pytest.fixture(scope="module")
+def some(data_dir: Path) -> Captioned:
+    if not (store.ROOT / "scan" / "meta.json").is_file():
+        pytest.skip("scan is not in this checkout")
+    if not (data_dir / "flickr8k" / "Images").is_dir():
+        pytest.skip("the Flickr8k photos are not at hand")
+    dev = flickr8k(data_dir / "flickr8k", "dev")
+    return Captioned(dev.keys[:40], dev.captions[:40])
+
+
+def test_real_captions_go_the_right_way(some: Captioned) -> None:
+    from reo_direction import right
+
+    assert right(caption_edits.added(some, 30))["reo-extraness"]["both"] >= 80  # 96 % of 500 in the benchmark
+    assert right(caption_edits.dropped(some, 30))["reo-omission"]["both"] >= 80  # 95 %
+
+
+def test_the_orthogonal_part_names_the_error(some: Captioned) -> None:
+    found = reo_errors.findings(caption_edits.added(some, 20), "extra")["caption"]
+    assert np.mean([row.right for row in found]) > 0.9
+    assert np.mean([row.cosine for row in found]) > 0.6
