@@ -72,9 +72,9 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
     def photos(key: str) -> Image.Image:
         return Image.new("RGB", (40, 30), tuple(int(c) for c in colours[int(key)]))
 
-    options = backbone.Options(batch=12, extra=4, pool=20, near=10, size=64, hidden=8)
-    maps = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, options)
-    again = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, options)
+    options = backbone.Options(batch=12, extra=4, pool=20, near=10, size=64, photo_size=64, hidden=8)
+    maps = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, size=64)
+    again = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, size=64)
     np.testing.assert_array_equal(maps, again)
     source = backbone.Source(maps, texts.astype(np.float16))
     plan = Plan(steps=4, warmup=1, validate=2, threads=1)

@@ -36,6 +36,8 @@ METRICS: dict[str, str] = {
     "reo-extraness": "vericap.metrics.reo:Extraness",
     "reo-omission": "vericap.metrics.reo:Omission",
     "tiger": "vericap.metrics.tiger:Tiger",
+    "faier-plus": "vericap.metrics.faier_plus:FaierPlus",
+    "faier": "vericap.metrics.faier:Faier",
 }
 
 SETS: dict[str, tuple[str, ...]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
+from vericap.errors import InputError, VericapError
 from vericap.models import store
 from vericap.train import lite, losses
 from vericap.train.data import PER_IMAGE, Captioned, Draw
@@ -43,7 +45,8 @@ class Options:
     contrast: float = 0.1
     pool: int = 6000  # captions drawn in every step, of which `near` become candidates
     near: int = 1024
-    size: int = 256
+    size: int = 288  # input side of the finished backbone; 3 x 3 windows fall on whole cells of its 9 x 9 map
+    photo_size: int = 256  # input side of the main source, whose photos may be smaller
     hidden: int = 768
     mirror: bool = True  # maps turned left to right half of the time
 
@@ -129,23 +132,33 @@ class Source:
         return len(self.texts)
 
 
-def lower_maps(data: Captioned, photos: Photos, file: Path, network: lite.Network, options: Options) -> Array:
+def lower_maps(
+    data: Captioned, photos: Photos, file: Path, network: lite.Network, *, size: int, threads: int = 2
+) -> Array:
     """Outputs of the frozen blocks, computed once; an interrupted run goes on where it stopped."""
-    side = options.size // 16
+    side = size // 16
     shape = (len(data), side, side, 120)
     done_file = file.with_suffix(".done")
     fresh = not file.is_file() or not done_file.is_file()
     maps = np.lib.format.open_memmap(file, "w+" if fresh else "r+", np.float16, None if not fresh else shape)
+    if maps.shape != shape:
+        raise VericapError(f"{file} holds maps of shape {maps.shape}, not {shape}: other photos or another size")
     done = 0 if fresh else int(done_file.read_text())
-    model = file.with_name("lower.onnx")
+    model = file.with_suffix(".onnx")
     lite.export(network, model, last=lite.CUT)
     session = store.session(model)
-    for place in range(done, len(data)):
-        (found,) = session.run(None, {"x": pixels(photos(data.keys[place]), options.size)})
+
+    def fill(place: int) -> None:
+        (found,) = session.run(None, {"x": pixels(photos(data.keys[place]), size)})
         maps[place] = found[0].transpose(1, 2, 0)
-        if (place + 1) % 512 == 0 or place + 1 == len(data):
+
+    with ThreadPoolExecutor(threads) as pool:  # decoding and ONNX Runtime both leave the interpreter free
+        for start in range(done, len(data), 512):
+            end = min(start + 512, len(data))
+            list(pool.map(fill, range(start, end)))
             maps.flush()
-            done_file.write_text(str(place + 1))
+            done_file.write_text(str(end))
+    model.unlink()
     return maps
 
 
@@ -216,9 +229,10 @@ class Task:
         }
 
     def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> torch.Tensor:
-        pools = []
-        for source in filter(None, (self.main, self.extra)):
-            rows = np.sort(generator.integers(0, len(source), max(self.options.pool // PER_IMAGE // 2, 1)))
+        sources = [self.main] if self.extra is None else [self.main, self.extra]
+        pools, images = [], max(self.options.pool // PER_IMAGE // len(sources), 1)
+        for source in sources:
+            rows = np.sort(generator.integers(0, len(source), images))
             pools.append(np.asarray(source.texts[rows], dtype=np.float32).reshape(-1, captions.shape[-1]))
         return losses.harder(captions, torch.from_numpy(np.concatenate(pools)), self.options.near)
 
@@ -242,11 +256,12 @@ def train(
     plan: Plan,
     options: Options | None = None,
     network: lite.Network | None = None,
+    start: str | Path | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train, then export the backbone (ONNX, int8 weights) and the encoder (safetensors) with their meta
-    files."""
+    files. `start` is the folder of an earlier training, whose best weights this one begins with."""
     options = options or Options()
     network = network or lite.load()
     torch.manual_seed(plan.seed)
@@ -255,7 +270,12 @@ def train(
         {"params": list(model.upper.parameters()), "lr": options.backbone_rate},
         {"params": list(model.head.parameters()), "lr": options.head_rate},
     ]
-    describe = {"options": asdict(options), "photos": [len(main), 0 if extra is None else len(extra)]}
+    describe: dict[str, Any] = {
+        "options": asdict(options),
+        "photos": [len(main), 0 if extra is None else len(extra)],
+    }
+    if start is not None:
+        describe["before"] = begin_with(model, Path(start))
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, main, extra, validation, options, plan.seed)
     state = trainer.run(task.losses, task.validate)
@@ -263,6 +283,29 @@ def train(
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
     export(model, network, Path(output), size=options.size, name=name, trained=trained)
     return trained
+
+
+def begin_with(model: Model, folder: Path) -> dict[str, Any]:
+    """Take over the best weights of an earlier training; what it was trained on."""
+    file = folder / "best.pt"
+    if not file.is_file():
+        raise InputError(f"{folder} holds no finished training (best.pt is missing); --start names its output folder")
+    saved = torch.load(file, weights_only=True)
+    with torch.no_grad():
+        for own, best in zip([*model.upper.parameters(), *model.head.parameters()], saved["averaged"]):
+            own.copy_(best)
+    meta = folder / "vse" / "meta.json"
+    if not meta.is_file():  # stopped early
+        return {"steps": int(saved["step"])}
+    found: dict[str, Any] = json.loads(meta.read_text("utf-8"))["trained"]
+    return found
+
+
+def finished(network: lite.Network, folder: Path) -> lite.Network:
+    """The network with the best weights of a training."""
+    model = Model(network, Options())
+    begin_with(model, folder)
+    return model.upper.write(network)
 
 
 def export(model: Model, network: lite.Network, folder: Path, *, size: int, name: str, trained: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vericap.errors import InputError
-from vericap.train import backbone, data, lite
+from vericap.train import backbone, backbone_store, data, lite
 from vericap.train.trainer import Plan
 from vericap.vision.images import find, load_image
 
@@ -46,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flickr8k", metavar="DIR", help="train on its 6,000 training photos too")
     parser.add_argument("--validation", metavar="DIR", help="Flickr8k folder whose dev photos validate")
     parser.add_argument("--output", "-o", required=True, metavar="DIR")
+    parser.add_argument("--work", metavar="DIR", help="where maps and caption vectors are kept (--output)")
+    parser.add_argument(
+        "--features", metavar="STORE", help="write region features of these photos too, for SCAN and FAIEr"
+    )
+    parser.add_argument("--start", metavar="DIR", help="output of an earlier training to begin with")
+    parser.add_argument("--size", type=int, default=288, help="input side of the finished backbone (288)")
+    parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--name", default="vericap-vse")
     add_plan(parser, steps=1500)
@@ -55,24 +62,44 @@ def run(args: argparse.Namespace) -> int:
     flickr = args.flickr8k or args.validation
     if flickr is None:
         raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
-    options = backbone.Options(batch=args.batch, extra=args.batch * 5 // 16)
+    options = backbone.Options(batch=args.batch, extra=args.batch * 5 // 16, size=args.size, photo_size=args.photo_size)
     network = lite.load()
-    output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
+    work = Path(args.work or args.output)
+    work.mkdir(parents=True, exist_ok=True)
 
-    def source(name: str, chosen: data.Captioned, folder: str) -> backbone.Source:
-        maps = backbone.lower_maps(chosen, photos_in(folder), output / f"{name}.npy", network, options)
-        return backbone.Source(maps, backbone.caption_vectors(chosen, output / f"{name}-captions.npy"))
+    photos: list[tuple[list[str], Any]] = []
 
-    coco = data.coco(args.coco, never=args.never)
-    main = source("coco", coco.sample(args.images or len(coco)), args.photos)
+    def source(name: str, chosen: data.Captioned, folder: str, size: int) -> backbone.Source:
+        maps = backbone.lower_maps(
+            chosen, photos_in(folder), work / f"{name}-{size}.npy", network, size=size, threads=args.threads
+        )
+        photos.append((chosen.keys, maps))
+        return backbone.Source(maps, backbone.caption_vectors(chosen, work / f"{name}-captions.npy"))
+
+    coco = data.coco(args.coco, never=args.never).with_photos(args.photos)
+    main = source("coco", coco.sample(args.images or len(coco)), args.photos, options.photo_size)
     images = str(Path(flickr) / "Images")
-    extra = source("flickr8k", data.flickr8k(flickr, "train"), images) if args.flickr8k else None
-    validation = source("dev", data.flickr8k(flickr, "dev"), images)
+    extra = None
+    if args.flickr8k:
+        extra = source("flickr8k", data.flickr8k(flickr, "train"), images, options.size)
+    validation = source("dev", data.flickr8k(flickr, "dev"), images, options.size)
     trained = backbone.train(
-        main, extra, validation, output, plan=plan_of(args), options=options, network=network, name=args.name
+        main,
+        extra,
+        validation,
+        args.output,
+        plan=plan_of(args),
+        options=options,
+        network=network,
+        start=args.start,
+        name=args.name,
     )
-    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {output}")
+    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {args.output}")
+    if args.features:
+        finished = backbone.finished(network, Path(args.output))
+        file = Path(args.output) / "backbone" / "backbone.onnx"
+        count = backbone_store.write(finished, file, photos, args.features, threads=args.threads)
+        print(f"region features of {count} photos are in {args.features}")
     return 0
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.errors import InputError
+from vericap.vision.images import find
 
 PER_IMAGE = 5
 
@@ -35,6 +36,20 @@ class Captioned:
     def without(self, drop: Iterable[str]) -> Captioned:
         unwanted = set(drop)
         return self.only(name for name in self.keys if name not in unwanted)
+
+    def with_photos(self, folder: str | Path) -> Captioned:
+        """Those whose photo is in a folder."""
+
+        def there(key: str) -> bool:
+            try:
+                return find(key, folder).is_file()
+            except InputError:
+                return False
+
+        found = self.only(key for key in self.keys if there(key))
+        if not len(found):
+            raise InputError(f"none of the {len(self)} photos is in {folder}")
+        return found
 
     def sample(self, count: int, seed: int = 0) -> Captioned:
         """A random part, the larger one containing the smaller one for the same seed."""

@@ -25,7 +25,7 @@ from vericap.vision.store import Store
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 _BLOCK = 512  # images between two notes of how far a file is made
-_CLOSE = 0.02  # float16 values of one network on two machines
+_ALIKE = 0.95  # cosine; one 8-bit network differs between machines by less than .01
 
 
 class StoreFeatures:
@@ -153,8 +153,14 @@ def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array]
     if kept.shape[1:] != shape[1:] or len(kept) < shape[0]:
         raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another --work folder")
     rows = _spread(min(done, shape[0]))
-    if len(rows) and float(np.abs(np.asarray(kept[rows], dtype=np.float32) - compute(rows)).max()) > _CLOSE:
+    if len(rows) and _cosines(np.asarray(kept[rows], dtype=np.float32), compute(rows)).min() < _ALIKE:
         raise InputError(f"{file} holds values of other images; delete it, or choose another --work folder")
+
+
+def _cosines(a: Array, b: Array) -> Array:
+    """Of vectors on the last axis, wherever both have a length."""
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return np.where(lengths > 0, (a * b).sum(axis=-1) / np.maximum(lengths, 1e-12), 1.0)
 
 
 def _save(file: Path, array: Array) -> None:

@@ -1,0 +1,58 @@
+"""Region features of the photos a backbone was trained on, from the maps its training kept.
+
+SCAN and FAIEr learn from these photos next; the frozen blocks have run already, so only the upper ones are left.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.models import store
+from vericap.run.progress import Bar
+from vericap.train import lite
+from vericap.vision.regions import Extractor, pool, pyramid
+from vericap.vision.store import Writer
+
+Array = NDArray[Any]
+_BLOCK = 16  # photos in one run of the network
+
+
+def write(
+    network: lite.Network, backbone: Path, sources: list[tuple[list[str], Array]], folder: str | Path, *, threads: int
+) -> int:
+    """Write windows of all photos into a store, as the exported backbone sees them; how many it holds.
+
+    `network` has the trained weights, `backbone` is its exported file, `sources` are keys with lower maps.
+    """
+    extractor = Extractor(backbone)
+    windows = pyramid()
+    with TemporaryDirectory() as scratch:
+        upper = Path(scratch) / "upper.onnx"
+        lite.export(network, upper, first=lite.CUT, int8=True)  # rounded as the exported backbone is
+        session = store.session(upper, widen=True)
+
+        def features(maps: Array) -> list[Array]:
+            given = np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 3, 1, 2))
+            (found,) = session.run(None, {"x": given})
+            return [pool(one.transpose(1, 2, 0), windows) for one in found]
+
+        total = sum(len(keys) for keys, _ in sources)
+        with Writer(folder, extractor.description, width=1280) as writer, ThreadPoolExecutor(threads) as workers:
+            done = writer.done()
+            with Bar(what="region features", total=total, unit="image") as bar:
+                for keys, maps in sources:
+                    waiting = np.array([row for row, key in enumerate(keys) if key not in done], dtype=np.int64)
+                    for start in range(0, len(waiting), _BLOCK * 16):
+                        rows = waiting[start : start + _BLOCK * 16]
+                        blocks = [maps[rows[i : i + _BLOCK]] for i in range(0, len(rows), _BLOCK)]
+                        found = [one for block in workers.map(features, blocks) for one in block]
+                        for row, one in zip(rows, found):
+                            writer.add(keys[row], one, windows)
+                        bar.advance(len(rows))
+    return total

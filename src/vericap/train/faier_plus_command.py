@@ -1,0 +1,64 @@
+"""Train FAIEr-plus on region features in a store.
+
+The store must hold the images of --captions (COCO caption files) and of the Flickr8k folder whose dev photos validate;
+--flickr8k trains on its 6,000 training photos too. Regions are read as the image-sentence encoder --encoder embeds
+them; what is computed of captions and regions is kept in --work and found again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from vericap.models import vse
+from vericap.train import data, faier_plus, kept, options
+from vericap.train.faier_plus_data import Source, source
+from vericap.train.scan_command import encoder_name
+from vericap.vision.store import Store, check_same
+
+_VALIDATED = 300  # dev photos; all pairs with their captions are scored
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    options.add_data(parser, batch=faier_plus.Options.batch, name="vericap-faier-plus")
+    parser.add_argument(
+        "--encoder", default="default", metavar="NAME", help="image-sentence encoder: default or a folder"
+    )
+    parser.add_argument("--captions-per-image", type=int, default=5, choices=range(2, 6), metavar="K", help="read (5)")
+    parser.add_argument("--ranking", type=float, default=faier_plus.Options.ranking, help="weight of changed captions")
+    parser.add_argument("--rate", type=float, default=faier_plus.Options.rate, help="learning rate")
+    options.add_plan(parser, steps=600)
+
+
+def run(args: argparse.Namespace) -> int:
+    store, output = Store(args.features), Path(args.output)
+    encoder = encoder_name(args.encoder)
+    model = vse.load(encoder)
+    check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
+
+    def made(name: str, part: data.Captioned) -> Source:
+        work = options.work_folder(args)
+        if name == "dev":
+            part = data.Captioned(part.keys[:_VALIDATED], part.captions[:_VALIDATED])
+        features = kept.embedded(kept.StoreFeatures(store, part.keys), model, work / f"{name}-regions.npy")
+        per_image = data.PER_IMAGE if name != "coco" else args.captions_per_image
+        return source(part, features, work, name, per_image=per_image, seed=args.seed, threads=args.threads)
+
+    *sources, dev = [made(name, part) for name, part in options.parts(args, store)]
+    states = np.asarray(sources[0].captions.states[:200_000], dtype=np.float32)
+    trained = faier_plus.train(
+        sources,
+        options.shares(args.batch, len(sources)),
+        dev,
+        output,
+        plan=options.plan_of(args),
+        options=faier_plus.Options(batch=args.batch, ranking=args.ranking, rate=args.rate),
+        fingerprint=store.fingerprint,
+        encoder=encoder,
+        token_mean=states.mean(axis=0),
+        name=args.name,
+    )
+    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {output / 'faier_plus'}")
+    return 0
