@@ -1,45 +1,122 @@
-"""Retrieval of the shipped image models: R@1/5/10 both ways on Flickr8k test (1,000 photos, 5,000 captions).
+"""Retrieval of the image models: R@1/5/10 both ways, every image with every caption.
 
-python benchmarks/image_retrieval.py [--split test] [--images 1000]
+    python benchmarks/image_retrieval.py [--models vse scan] [--set flickr8k-test] [--images 1000]
+    python benchmarks/image_retrieval.py --set karpathy-test --photos train2017/
+
+Flickr8k dev and test: 1,000 photos with 5 captions each. Karpathy test: those of the 5,000 photos that are in --photos,
+in the order of the references' file, the first --images of them. No references are read: captions are what is searched.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from caption_sets import ROOT
 
-from vericap.models import scan, vse
+from vericap.models import faier, scan, vse
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
-from vericap.train.data import flickr8k
+from vericap.train.data import PER_IMAGE, Captioned, flickr8k
 from vericap.train.validate import recall
+from vericap.vision.store import Regions, check_same
+
+Matrix = Callable[[Batch, str], np.ndarray]  # batch of all captions, model -> (images, texts of the batch)
+
+
+def regions_for(batch: Batch, model: vse.Vse | scan.Scan) -> Regions:
+    """The batch's regions, if they are what the model was trained on."""
+    found: Regions = batch.analysis("regions")
+    check_same(found.fingerprint, "these photos", model.fingerprint, model.name)
+    return found
+
+
+def vse_matrix(batch: Batch, model: str) -> np.ndarray:
+    encoder = vse.load(model)
+    regions = regions_for(batch, encoder)
+    return encoder.matrix(encoder.embed(regions.features), regions.mask, batch.analysis("sentences"))
+
+
+def scan_matrix(batch: Batch, model: str) -> np.ndarray:
+    grounded = scan.load(model)
+    regions = regions_for(batch, grounded)
+    states = batch.analysis("token_states") if grounded.meta["words"] == "states" else None
+    mask = regions.mask.astype(np.float32)
+    return grounded.matrix(grounded.regions(regions.features), mask, grounded.words(batch.texts, states))
+
+
+def faier_matrix(batch: Batch, model: str) -> np.ndarray:
+    """FAIEr without references: each word's and triplet's best region, averaged over the caption."""
+    network = faier.load(model)
+    regions: Regions = batch.analysis("regions")
+    graphs = batch.analysis("graphs")
+    words, triplets = zip(*(faier.reading(text, graph) for text, graph in zip(batch.texts, graphs)))
+    nodes = network.captions(words, triplets)
+    visual = network.regions(regions.features, regions.boxes, regions.mask)
+    scores = np.zeros((len(regions.features), len(batch.texts)), dtype=np.float32)
+    for level in network.levels:
+        counts = np.array([len(part) for part in nodes.level(level)])
+        flat = np.concatenate(nodes.level(level))
+        owner = np.repeat(np.arange(len(counts)), counts)
+        for image, inside in enumerate(regions.mask):
+            matched = network.matched(network.sides(level, visual[level][image][inside], []), flat)
+            scores[image] += np.bincount(owner, weights=matched, minlength=len(counts)) / np.maximum(counts, 1)
+    return scores
+
+
+def faier_plus_matrix(batch: Batch, model: str) -> np.ndarray:
+    """FAIEr-plus brings its own matrix."""
+    from vericap.models import faier_plus
+
+    found: np.ndarray = faier_plus.matrix(batch, model)  # type: ignore[attr-defined]
+    return found
+
+
+# One line for a new model: name -> function of a batch and of the model's name or folder.
+MODELS: dict[str, Matrix] = {
+    "vse": vse_matrix,
+    "scan": scan_matrix,
+    "faier": faier_matrix,
+    "faier-plus": faier_plus_matrix,
+}
+
+
+def karpathy(photos: Path) -> Captioned:
+    """Karpathy-test images whose photo is in a folder, five captions each."""
+    references = json.loads((ROOT / "coco" / "karpathy_test_references.json").read_text("utf-8"))
+    five = {key: texts[:PER_IMAGE] for key, texts in references.items() if len(texts) >= PER_IMAGE}
+    return Captioned(list(five), list(five.values())).with_photos(photos)
+
+
+def chosen(args: argparse.Namespace) -> tuple[Captioned, Path]:
+    """Captioned images and the folder of their photos."""
+    if args.set == "karpathy-test":
+        if args.photos is None:
+            raise SystemExit("name the folder of the COCO photos with --photos")
+        return karpathy(args.photos), args.photos
+    return flickr8k(ROOT / "flickr8k", args.set.removeprefix("flickr8k-")), ROOT / "flickr8k" / "Images"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", default="test", choices=("dev", "test"))
+    parser.add_argument("--set", default="flickr8k-test", choices=("flickr8k-dev", "flickr8k-test", "karpathy-test"))
+    parser.add_argument("--photos", type=Path, help="folder of the COCO photos")
     parser.add_argument("--images", type=int, default=1000)
-    parser.add_argument("--models", nargs="+", default=["vse", "scan"])
+    parser.add_argument("--models", nargs="+", default=["vse", "scan"], help="NAME, or NAME=FOLDER of a trained one")
     args = parser.parse_args()
-    data = flickr8k(ROOT / "flickr8k", args.split)
+    data, folder = chosen(args)
     keys, captions = data.keys[: args.images], data.captions[: args.images]
     samples = [Sample(f"{key}-{k}", text, (), key) for key, five in zip(keys, captions) for k, text in enumerate(five)]
-    batch = Batch.of(samples, Settings(images=ROOT / "flickr8k" / "Images"))
-    regions = batch.analysis("regions")
-    if "vse" in args.models:
-        model = vse.load()
-        z, texts = model.embed(regions.features), batch.analysis("sentences")[batch.candidates]
-        mask = np.ones((len(texts), z.shape[1]), bool)
-        rows = [model.score(np.broadcast_to(image, (len(texts), *image.shape)), mask, texts) for image in z]
-        print("vse", {name: round(value, 1) for name, value in recall(np.stack(rows)).items()})
-    if "scan" in args.models:
-        grounded = scan.load()
-        words = grounded.words(batch.texts, batch.analysis("token_states"))
-        found = grounded.matrix(grounded.regions(regions.features), regions.mask.astype(np.float32), words)
-        scores = found[:, batch.candidates]
-        print("scan", {name: round(value, 1) for name, value in recall(scores).items()})
+    batch = Batch.of(samples, Settings(images=folder, progress=True))
+    print(f"{args.set}: {len(keys)} photos, {len(samples)} captions")
+    print("| model | i2t R@1 | R@5 | R@10 | t2i R@1 | R@5 | R@10 |\n|---|---|---|---|---|---|---|")
+    for given in args.models:
+        name, _, model = given.partition("=")
+        scores = MODELS[name](batch, model or "default")[:, batch.candidates]
+        print(f"| {given} |", " | ".join(f"{value:.1f}" for value in recall(scores).values()), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,17 @@ def test_score_equals_the_loop(encoder: str) -> None:
         assert found[row] == pytest.approx(0.5 * cosines[0] + 0.5 * windows, abs=1e-5)
 
 
+def test_matrix_equals_pairs(encoder: str) -> None:
+    model = vse.load(encoder)
+    rng = np.random.default_rng(3)
+    z = model.embed(rng.normal(size=(3, 5, 6)).astype(np.float32))
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], bool)
+    texts = rng.normal(size=(4, 4)).astype(np.float32)
+    found = model.matrix(z, mask, texts)
+    expected = model.pairs(z, mask, np.repeat(np.arange(3), 4), np.tile(texts, (3, 1))).reshape(3, 4)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def batch_of(fingerprint: str = "f") -> Batch:
     samples = [
         Sample(id="a", candidate="x", references=(), image="1"),

@@ -54,6 +54,20 @@ class Vse:
         parts = np.where(total > 0, parts, whole)  # an image with no window besides itself
         return np.asarray(0.5 * whole + 0.5 * parts, dtype=np.float32)
 
+    def matrix(self, regions: Array, mask: Array, texts: Array) -> Array:
+        """Scores of every image with every caption (images, captions)."""
+        scores = np.empty((len(regions), len(texts)), dtype=np.float32)
+        for image, (z, inside) in enumerate(zip(regions, mask)):
+            cosines = z @ texts.T
+            logits = np.where(inside[1:, None], self.sharpness * cosines[1:], -np.inf)
+            if inside[1:].any():
+                weights = np.exp(logits - logits.max(axis=0))
+                parts = (weights * cosines[1:]).sum(axis=0) / weights.sum(axis=0)
+            else:
+                parts = cosines[0]
+            scores[image] = 0.5 * cosines[0] + 0.5 * parts
+        return scores
+
     def pairs(self, regions: Array, mask: Array, images: NDArray[np.int64], texts: Array) -> Array:
         """Scores of caption i against image images[i]; memory does not grow with the number of pairs."""
         scores = np.empty(len(images), dtype=np.float32)
