@@ -121,6 +121,7 @@ class Faier:
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
         self._check()
         self._nothing: dict[str, Floats] = {}
+        self._blank: dict[str, Floats] = {}
 
     def _check(self) -> None:
         self.config.check()
@@ -229,6 +230,12 @@ class Faier:
             found = self.captions([[EMPTY]], [[[EMPTY]]])
             self._nothing = {name: found.level(name)[0] for name in self.levels}
         return self._nothing[level]
+
+    def blank(self, level: str) -> Floats:
+        """The memory (d,) of every region where there are no references: attention to one node is that node."""
+        if level not in self._blank:
+            self._blank[level] = self.remember(level, self.nothing(level)[None])[0]
+        return self._blank[level]
 
     # --- image --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,100 @@
+"""FAIEr over many images and captions: union nodes of several images in a few products, captions matched in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vericap.models.faier import Faier, Floats, Ints, Sides, softmax
+
+_ROWS = 8192  # region-reference pairs whose contexts are held at once
+
+
+def all_sides(model: Faier, level: str, visual: Floats, references: Sequence[Sequence[Floats]]) -> list[Sides]:
+    """`Faier.sides` of several images (images, regions, d), each with the nodes of its references."""
+    if not model.config.fuses:
+        return [model.sides(level, own, nodes) for own, nodes in zip(visual, references)]
+    unions = unite(model, level, visual, references)
+    return [[(1.0, union)] for union in unions]
+
+
+def unite(model: Faier, level: str, visual: Floats, references: Sequence[Sequence[Floats]]) -> Floats:
+    """Union nodes (images, regions, d); images with equally many references go through the GRU together."""
+    usable = [[nodes for nodes in own if len(nodes)] for own in references]
+    counts = np.array([len(own) for own in usable], dtype=np.int64)
+    found = np.empty_like(visual)
+    for count in np.unique(counts):
+        members = np.flatnonzero(counts == count)
+        if count == 0:
+            found[members] = model.joined(level, visual[members], model.blank(level))
+            continue
+        size = max(1, _ROWS // (int(count) * visual.shape[1]))
+        for start in range(0, len(members), size):
+            part = members[start : start + size]
+            memory = _memory(model, level, visual[part], [usable[image] for image in part])
+            found[part] = model.joined(level, visual[part], memory)
+    return found
+
+
+def _memory(model: Faier, level: str, visual: Floats, references: list[list[Floats]]) -> Floats:
+    """Last states of the GRU over references (images, regions, d) of images that all have the same number."""
+    images, regions, d = visual.shape
+    longest = max(len(nodes) for own in references for nodes in own)
+    padded = np.zeros((images, len(references[0]), longest, d), dtype=np.float32)
+    inside = np.zeros((images, len(references[0]), 1, longest), dtype=bool)
+    for image, own in enumerate(references):
+        for place, nodes in enumerate(own):
+            padded[image, place, : len(nodes)], inside[image, place, 0, : len(nodes)] = nodes, True
+    weighted = visual * model.weights[f"attention.{level}.weight"][0]
+    logits = np.matmul(weighted[:, None], padded.transpose(0, 1, 3, 2))
+    alpha = softmax(np.where(inside, logits, -np.inf))
+    contexts = np.matmul(alpha, padded).transpose(0, 2, 1, 3).reshape(images * regions, -1, d)
+    return model.remember(level, contexts).reshape(images, regions, d)
+
+
+def mean_matches(model: Faier, sides: Sides, captions: Sequence[Floats]) -> NDArray[np.float64]:
+    """Level scores of captions matched with one image's graphs; 0 for a caption without nodes."""
+    counts = np.array([len(nodes) for nodes in captions], dtype=np.int64)
+    scores = np.zeros(len(captions))
+    there = counts > 0
+    if there.any():
+        best = model.matched(sides, np.concatenate([nodes for nodes in captions if len(nodes)]))
+        sums = np.add.reduceat(best, np.cumsum(counts[there]) - counts[there])
+        scores[there] = sums / counts[there]
+    return scores
+
+
+class Encodings:
+    """Textual nodes by text number: encoded when first asked for, all forgotten when they take too much room."""
+
+    def __init__(self, model: Faier, *, room: int = 200 << 20) -> None:
+        self._model, self._room, self._used = model, room, 0
+        self._kept: dict[int, dict[str, Floats]] = {}
+
+    def read(
+        self, texts: Iterable[int], words: dict[int, tuple[list[str], list[list[str]]]]
+    ) -> dict[int, dict[str, Floats]]:
+        """Nodes of texts by level; `words` are those of the texts that `missing` named."""
+        wanted = set(texts)
+        new = sorted(wanted - self._kept.keys())
+        if new:
+            nodes = self._model.captions(*map(list, zip(*(words[text] for text in new))))
+            for place, text in enumerate(new):
+                own = {level: nodes.level(level)[place] for level in self._model.levels}
+                self._kept[text] = own
+                self._used += sum(value.nbytes for value in own.values())
+        found = {text: self._kept[text] for text in wanted}
+        if self._used > self._room:
+            self._kept, self._used = {}, 0
+        return found
+
+    def missing(self, texts: Iterable[int]) -> list[int]:
+        return sorted(set(texts) - self._kept.keys())
+
+
+def blocks(order: Ints, size: int) -> Iterable[Ints]:
+    """Consecutive parts of at most `size` rows."""
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
