@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vericap.errors import VericapError
 from vericap.models import packed, store
-from vericap.models.recurrent import both_ways, gru
+from vericap.models.recurrent import gru, linear, read
 from vericap.models.words import tokens
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ Sides = list[tuple[float, Floats]]  # weight and nodes (nodes, d) of each graph 
 VARIANTS = ("faier", "faier-norel", "fier", "aier", "fier+aier")
 UNKNOWN = "<unknown>"
 EMPTY = "."  # the reference of an image without references
-_TOGETHER = 512  # texts read at once: their states stay small
 
 
 @dataclass(frozen=True)
@@ -192,27 +191,13 @@ class Faier:
         return Nodes(objects, np.split(last, np.cumsum(counts)[:-1]) if counts else [])
 
     def _read(self, texts: Sequence[Sequence[str]], reader: str) -> tuple[list[Floats], Floats]:
-        """States of each text's words, and last states (texts, d); texts of like length are read together."""
+        """States of each text's words, and last states (texts, d)."""
         numbers = [self.ids(words) for words in texts]
         lengths = np.array([len(found) for found in numbers], dtype=np.int64)
-        used, places = np.unique(np.concatenate([np.asarray(found) for found in numbers]), return_inverse=True)
-        starts = np.cumsum(lengths) - lengths
-        weights = self._gru(reader)
-        # Every distinct word goes through the input half of the gates once.
-        inputs = self.weights["embedding.weight"][used]
-        given = [inputs @ weights[f"weight_ih{way}"].T + weights[f"bias_ih{way}"] for way in ("", "_reverse")]
-        states: list[Floats] = [inputs] * len(numbers)
-        last = np.empty((len(numbers), self.config.d), dtype=np.float32)
-        order = np.argsort(lengths, kind="stable")
-        for start in range(0, len(order), _TOGETHER):
-            rows = order[start : start + _TOGETHER]
-            inside = np.minimum(np.arange(int(lengths[rows].max())), lengths[rows][:, None] - 1)
-            word = places.reshape(-1)[starts[rows][:, None] + inside]
-            found, last[rows] = both_ways(given[0][word], given[1][word], lengths[rows], weights)
-            found = self._unit(found)
-            for place, row in enumerate(rows):
-                states[row] = found[place, : lengths[row]]
-        return states, self._unit(last)
+        flat = np.fromiter((number for found in numbers for number in found), np.int64, int(lengths.sum()))
+        used, places = np.unique(flat, return_inverse=True)
+        states, last = read(self.weights["embedding.weight"][used], places.reshape(-1), lengths, self._gru(reader))
+        return np.split(self._unit(states), np.cumsum(lengths)[:-1]), self._unit(last)
 
     def _gru(self, reader: str) -> dict[str, Floats]:
         prefix = f"{reader}."
@@ -249,15 +234,15 @@ class Faier:
                 "use the features it was trained on"
             )
         w = self.weights
-        objects = np.tanh(features @ w["visual.0.weight"].T + w["visual.0.bias"]) @ w["visual.2.weight"].T
-        objects = np.asarray(objects + w["visual.2.bias"], dtype=np.float32)
+        hidden = np.tanh(linear(features, w["visual.0.weight"], w["visual.0.bias"]))
+        objects = linear(hidden, w["visual.2.weight"], w["visual.2.bias"])
         if "relation" not in self.levels:
             return {"object": objects}
         # W_delta (b_i - b_j) = W_delta b_i - W_delta b_j: no pair of boxes is ever built.
         place = boxes @ w["offset.weight"][0]
         pull = np.tanh(place[:, :, None] - place[:, None, :])
         gamma = softmax(np.where(mask[:, None, :], pull, -np.inf))
-        return {"object": objects, "relation": np.matmul(gamma, objects @ w["relation.weight"].T)}
+        return {"object": objects, "relation": np.matmul(gamma, linear(objects, w["relation.weight"]))}
 
     # --- fusion and matching ------------------------------------------------------------------------------------
 
@@ -274,12 +259,12 @@ class Faier:
 
     def remember(self, level: str, contexts: Floats) -> Floats:
         """The last state of the GRU over references: (rows, references, d) -> (rows, d) (eq. 6)."""
-        return gru(contexts, np.full(len(contexts), contexts.shape[1]), self._gru(f"memory.{level}"))[:, -1]
+        return gru(contexts, self._gru(f"memory.{level}"))
 
     def joined(self, level: str, visual: Floats, memory: Floats) -> Floats:
         """z = W_u [v ; m] (eq. 7); one memory (d,) may serve all regions."""
-        weight, d = self.weights[f"union.{level}.weight"], self.config.d
-        return self._unit(visual @ weight[:, :d].T + (memory @ weight[:, d:].T + self.weights[f"union.{level}.bias"]))
+        weight, bias, d = self.weights[f"union.{level}.weight"], self.weights[f"union.{level}.bias"], self.config.d
+        return self._unit(linear(visual, weight[:, :d]) + linear(memory, weight[:, d:], bias))
 
     def sides(self, level: str, visual: Floats, references: Sequence[Floats]) -> Sides:
         """What textual nodes are matched with: the union graph, or image and references apart."""

@@ -9,66 +9,79 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Weights = Mapping[str, Floats]  # weight_ih, weight_hh, bias_ih, bias_hh, and the same with _reverse
+_TOGETHER = 512  # sequences read at once: their states stay in the processor's cache
 
 
-def sigmoid(x: Floats) -> Floats:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)), dtype=np.float32)
+def linear(inputs: Floats, weight: Floats, bias: Floats | None = None) -> Floats:
+    """W x + b of the last axis, as one product whatever stands before it."""
+    found = inputs.reshape(-1, inputs.shape[-1]) @ weight.T
+    if bias is not None:
+        found += bias
+    return found.reshape(*inputs.shape[:-1], len(weight))
 
 
-def gru(inputs: Floats, lengths: Ints, weights: Mapping[str, Floats], *, suffix: str = "") -> Floats:
-    """States (batch, time, hidden) of one direction; past a sequence's end the last state is repeated.
+def step(state: Floats | None, given: Floats, recurrent: Floats, bias: Floats) -> Floats:
+    """The next state (rows, hidden), from the input's share of the gates (rows, 3 hidden), which is overwritten."""
+    hidden = len(bias) // 3
+    gates, new = given[:, : 2 * hidden], given[:, 2 * hidden :]
+    carried = None if state is None else state @ recurrent  # before the first step there is nothing to carry
+    gates += bias[: 2 * hidden] if carried is None else carried[:, : 2 * hidden] + bias[: 2 * hidden]
+    gates *= 0.5
+    np.tanh(gates, out=gates)  # sigmoid(x) = (1 + tanh(x / 2)) / 2
+    gates += 1.0
+    gates *= 0.5
+    reset, update = gates[:, :hidden], gates[:, hidden:]
+    new += reset * (bias[2 * hidden :] if carried is None else carried[:, 2 * hidden :] + bias[2 * hidden :])
+    np.tanh(new, out=new)
+    return np.asarray(new + update * ((0.0 if state is None else state) - new), dtype=np.float32)
 
-    `weights` holds `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`, each with `suffix` (`_reverse` reads
-    backwards).
+
+def gru(inputs: Floats, weights: Weights) -> Floats:
+    """Last states (rows, hidden) of sequences (rows, time, width) of equal length."""
+    given = linear(inputs, weights["weight_ih"], weights["bias_ih"])
+    recurrent = np.ascontiguousarray(weights["weight_hh"].T)
+    state = None
+    for time in range(inputs.shape[1]):
+        state = step(state, np.ascontiguousarray(given[:, time]), recurrent, weights["bias_hh"])
+    if state is None:
+        raise ValueError("a sequence has at least one step")
+    return state
+
+
+def read(table: Floats, words: Ints, lengths: Ints, weights: Weights) -> tuple[Floats, Floats]:
+    """Both directions over sequences that lie one after the other, side by side.
+
+    Row `words[i]` of `table` is the input at place i; every sequence has at least one. Returns the states of all places
+    (places, 2 hidden), and each direction's last state (sequences, 2 hidden).
     """
-    # The input's share of all three gates for all steps in one product.
-    given = inputs @ weights[f"weight_ih{suffix}"].T + weights[f"bias_ih{suffix}"]
-    return recur(given, lengths, weights, suffix=suffix)
+    hidden = weights["weight_hh"].shape[1]
+    states = np.empty((len(words), 2 * hidden), dtype=np.float32)
+    last = np.empty((len(lengths), 2 * hidden), dtype=np.float32)
+    starts = np.cumsum(lengths) - lengths
+    order = np.argsort(-lengths, kind="stable")
+    for number, way in enumerate(("", "_reverse")):
+        half = slice(number * hidden, (number + 1) * hidden)
+        # Every distinct input goes through its half of the gates once.
+        given = linear(table, weights[f"weight_ih{way}"], weights[f"bias_ih{way}"])
+        recurrent, bias = np.ascontiguousarray(weights[f"weight_hh{way}"].T), weights[f"bias_hh{way}"]
+        for first in range(0, len(order), _TOGETHER):
+            rows = order[first : first + _TOGETHER]
+            state, ends = None, lengths[rows]
+            for time in range(int(ends[0])):
+                active = int(np.searchsorted(-ends, -time))  # the longer sequences come first
+                here = starts[rows[:active]] + (ends[:active] - 1 - time if number else time)
+                state = step(None if state is None else state[:active], given[words[here]], recurrent, bias)
+                states[here, half] = state
+        last[:, half] = states[starts if number else starts + lengths - 1, half]
+    return states, last
 
 
-def recur(given: Floats, lengths: Ints, weights: Mapping[str, Floats], *, suffix: str = "") -> Floats:
-    """States from the input's share of the gates (batch, time, 3 hidden)."""
-    if suffix == "_reverse":
-        given = reverse(given, lengths)
-    batch, time, _ = given.shape
-    hidden = weights[f"weight_hh{suffix}"].shape[1]
-    recurrent = np.ascontiguousarray(weights[f"weight_hh{suffix}"].T)
-    bias = weights[f"bias_hh{suffix}"]
-    state = np.zeros((batch, hidden), dtype=np.float32)
-    states = np.empty((batch, time, hidden), dtype=np.float32)
-    shortest = int(lengths.min(initial=time))
-    for step in range(time):
-        # Before the first step there is nothing to carry.
-        carried = state @ recurrent + bias if step else np.broadcast_to(bias, (batch, 3 * hidden))
-        now = given[:, step]
-        gates = sigmoid(now[:, : 2 * hidden] + carried[:, : 2 * hidden])
-        reset, update = gates[:, :hidden], gates[:, hidden:]
-        new = np.tanh(now[:, 2 * hidden :] + reset * carried[:, 2 * hidden :])
-        moved = new + update * (state - new)
-        state = moved if step < shortest else np.where((step < lengths)[:, None], moved, state)
-        states[:, step] = state
-    return reverse(states, lengths) if suffix == "_reverse" else states
-
-
-def reverse(values: Floats, lengths: Ints) -> Floats:
-    """Each sequence turned round within its own length; padding stays behind it."""
-    time = np.arange(values.shape[1])
-    place = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
-    return np.take_along_axis(values, place[:, :, None], axis=1)
-
-
-def bidirectional(inputs: Floats, lengths: Ints, weights: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """States of both directions side by side (batch, time, 2 hidden), and each direction's last state."""
-    given = [inputs @ weights[f"weight_ih{way}"].T + weights[f"bias_ih{way}"] for way in ("", "_reverse")]
-    return both_ways(given[0], given[1], lengths, weights)
-
-
-def both_ways(
-    given: Floats, given_reverse: Floats, lengths: Ints, weights: Mapping[str, Floats]
-) -> tuple[Floats, Floats]:
-    """`bidirectional` from the inputs' shares of both directions' gates."""
-    forward = recur(given, lengths, weights)
-    backward = recur(given_reverse, lengths, weights, suffix="_reverse")
-    rows = np.arange(len(lengths))
-    last = np.concatenate([forward[rows, np.maximum(lengths, 1) - 1], backward[rows, 0]], axis=1)
-    return np.concatenate([forward, backward], axis=2), last
+def bidirectional(inputs: Floats, lengths: Ints, weights: Weights) -> tuple[Floats, Floats]:
+    """`read` of padded sequences (batch, time, width): states (batch, time, 2 hidden), zero behind each end."""
+    inside = np.arange(inputs.shape[1]) < lengths[:, None]
+    flat = inputs[inside]
+    found, last = read(flat, np.arange(len(flat)), lengths, weights)
+    states = np.zeros((*inside.shape, found.shape[1]), dtype=np.float32)
+    states[inside] = found
+    return states, last
