@@ -133,7 +133,13 @@ def test_projection_identities(seed: int) -> None:
     np.testing.assert_allclose((rest * g).sum(axis=-1), 0, atol=1e-9)
     np.testing.assert_allclose(residual(3 * g, g), 0, atol=1e-9)
     np.testing.assert_allclose(rest + reo.projection(a, g), a, atol=1e-12)
-    assert (reo.extraness(a, g, np.eye(7)) <= np.linalg.norm(a, axis=-1) + 1e-9).all()
+    whitening = rng.normal(size=(7, 7))
+    found = reo.measures(reo.inner(a, g), reo.lengths(a, whitening), reo.lengths(g, whitening))
+    # The distance to the orthogonal part, as the definition has it.
+    np.testing.assert_allclose(found["reo-extraness"], np.linalg.norm((a - rest) @ whitening.T, axis=-1), rtol=1e-9)
+    missing = g - residual(g, a)
+    np.testing.assert_allclose(found["reo-omission"], np.linalg.norm(missing @ whitening.T, axis=-1), rtol=1e-9)
+    assert (np.abs(found["reo-relevance"]) <= 1 + 1e-9).all()
 
 
 def test_bad_rows_are_named_and_the_rest_is_scored(model: str) -> None:

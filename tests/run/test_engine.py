@@ -55,6 +55,30 @@ def test_shards_change_nothing(rows) -> None:
         assert parts.corpus[name].value == pytest.approx(whole.corpus[name].value, abs=1e-12)
 
 
+def test_metrics_that_read_regions_see_few_samples_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: dict[str, list[int]] = {"seeing": [], "plain": []}
+
+    class Counting(Metric):
+        needs = ()
+
+        def statistics(self, batch: Batch, state: object = None) -> Statistics:
+            sizes[self.label].append(len(batch))
+            return Statistics(np.arange(len(batch), dtype=float))
+
+    class Seeing(Counting):
+        name = "seeing"
+        analyses = ("regions",)
+
+    class Plain(Counting):
+        name = "plain"
+
+    monkeypatch.setattr(engine, "IMAGES", 2)
+    result = score_batch(samples([("a dog", ["a"])] * 5), [Seeing(), Plain()])
+    assert sizes == {"seeing": [2, 2, 1], "plain": [5]}
+    assert list(result.metrics) == ["seeing", "plain"]
+    np.testing.assert_array_equal(result["seeing"], [0, 1, 0, 1, 0])
+
+
 @settings(max_examples=25, deadline=None)
 @given(corpora, st.randoms())
 def test_order_of_references_changes_nothing(rows, random) -> None:

@@ -1,10 +1,10 @@
-"""What REO and TIGEr share: the SCAN model of a run, its regions and words, samples in groups of flat
-memory."""
+"""What REO and TIGEr share: the SCAN model of a run, its regions and words, samples in groups of flat memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,17 @@ class Group:
     regions: Array  # (samples, regions, D) unit
     candidate: Array  # (samples, regions, D) contexts
     owner: Ints  # (references,) place in `rows`
-    reference: Array  # (references, regions, D)
+    distinct: Array  # (contexts, regions, D) of distinct references
+    which: Ints  # (references,) place in `distinct`
     counts: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = np.bincount(self.owner, minlength=len(self.rows))
+
+    @cached_property
+    def reference(self) -> Array:
+        """(references, regions, D) contexts, one for every reference of every sample."""
+        return self.distinct[self.which]
 
     def over_references(self, values: Array) -> Array:
         """Mean over each sample's references; NaN without any."""
@@ -84,8 +90,9 @@ class Grounding:
         texts = np.concatenate(per_row).astype(np.int64) if per_row else np.zeros(0, np.int64)
         # A reference shared by several candidates of an image is attended to once.
         pairs, inverse = np.unique(np.stack([images[owner], texts]), axis=1, return_inverse=True)
-        reference = self._contexts(pairs[0], pairs[1])[inverse.reshape(-1)]
-        return Group(rows, self.mask[images], self.regions[images], candidate, owner, reference)
+        distinct = self._contexts(pairs[0], pairs[1])
+        which = inverse.reshape(-1)
+        return Group(rows, self.mask[images], self.regions[images], candidate, owner, distinct, which)
 
     def _contexts(self, images: Ints, captions: Ints) -> Array:
         return self.model.contexts(self.regions, self.mask, self.words, images, captions)

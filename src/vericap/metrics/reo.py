@@ -1,13 +1,13 @@
 """REO (Jiang et al. 2019): relevance, extraness and omission over context vectors.
 
-For ground truth g_i (region v_i of the image, or a reference's context a_i^R) and the candidate's context
-a_i:
+For ground truth g_i (region v_i of the image, or a reference's context a_i^R) and the candidate's context a_i:
     relevance = mean_i cos(a_i, g_i)
     extraness = mean_i d(a_i, a_i - p),  p the projection of a_i on g_i: what is not extra
     omission  = mean_i d(g_i, g_i - q),  q the projection of g_i on a_i: what is not missing
-with the Mahalanobis distance d of a covariance estimated when the model was trained. Larger is better for
-all three.
-The distance of a vector to its orthogonal part is the Mahalanobis length of the projection.
+with the Mahalanobis distance d of a covariance estimated when the model was trained. Larger is better for all three.
+The distance of a vector to its orthogonal part is the Mahalanobis length of the projection, so that
+    d(a, a - p) = |a . g| / |g|^2 |W g|,   d(g, g - q) = |a . g| / |a|^2 |W a|,   S^-1 = W'W:
+every vector is whitened once, however many others it is compared with.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ _TINY = 1e-8
 
 def cosine(a: Array, b: Array) -> Array:
     """Cosine of the last axis; 0 where a vector is zero."""
-    top = (a * b).sum(axis=-1)
-    return np.asarray(top / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), _TINY))
+    return np.asarray(inner(a, b) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), _TINY))
+
+
+def inner(a: Array, b: Array) -> Array:
+    """Inner products of the last axis."""
+    return np.asarray(np.einsum("...d,...d->...", a, b))
 
 
 def projection(a: Array, on: Array) -> Array:
@@ -39,21 +43,36 @@ def projection(a: Array, on: Array) -> Array:
     return np.asarray(top / np.maximum((on * on).sum(axis=-1, keepdims=True), _TINY) * on)
 
 
-def mahalanobis(a: Array, b: Array, whitening: Array) -> Array:
-    """sqrt((a - b)' S^-1 (a - b)), S^-1 = W'W with the given W."""
-    return np.asarray(np.linalg.norm((a - b) @ whitening.T, axis=-1))
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths of vectors, plain and by Mahalanobis."""
+
+    plain: Array
+    whitened: Array
+
+    def __getitem__(self, rows: Array) -> Lengths:
+        return Lengths(self.plain[rows], self.whitened[rows])
 
 
-def relevance(candidate: Array, truth: Array, whitening: Array) -> Array:
-    return cosine(candidate, truth)
+def lengths(vectors: Array, whitening: Array) -> Lengths:
+    """|x| and |W x| of (..., D) vectors."""
+    flat = vectors.reshape(-1, vectors.shape[-1])
+    shape = vectors.shape[:-1]
+    return Lengths(
+        np.linalg.norm(flat, axis=1).reshape(shape), np.linalg.norm(flat @ whitening.T, axis=1).reshape(shape)
+    )
 
 
-def extraness(candidate: Array, truth: Array, whitening: Array) -> Array:
-    return mahalanobis(candidate, candidate - projection(candidate, truth), whitening)
+def measures(inner: Array, candidate: Lengths, truth: Lengths) -> dict[str, Array]:
+    """All three measures from inner products a . g; 0 where a vector is zero."""
+    return {
+        "reo-relevance": inner / np.maximum(candidate.plain * truth.plain, _TINY),
+        "reo-extraness": np.abs(inner) / np.maximum(truth.plain**2, _TINY) * truth.whitened,
+        "reo-omission": np.abs(inner) / np.maximum(candidate.plain**2, _TINY) * candidate.whitened,
+    }
 
 
-def omission(candidate: Array, truth: Array, whitening: Array) -> Array:
-    return mahalanobis(truth, truth - projection(truth, candidate), whitening)
+NAMES = ("reo-relevance", "reo-extraness", "reo-omission")
 
 
 @dataclass
@@ -63,9 +82,6 @@ class Measured:
     columns: dict[str, tuple[Array, Array]]
     problems: dict[int, str]
     explanations: list[dict[str, Any] | None] | None
-
-
-MEASURES = {"reo-relevance": relevance, "reo-extraness": extraness, "reo-omission": omission}
 
 
 def measured(batch: Batch, model: str, *, references: bool) -> Measured:
@@ -81,16 +97,18 @@ def measured(batch: Batch, model: str, *, references: bool) -> Measured:
 
 def _measure(batch: Batch, model: str, references: bool) -> Measured:
     grounding = Grounding(batch, model)
-    columns = {name: (np.full(len(batch), np.nan), np.full(len(batch), np.nan)) for name in MEASURES}
+    columns = {name: (np.full(len(batch), np.nan), np.full(len(batch), np.nan)) for name in NAMES}
     explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
     whitening = grounding.model.whitening
+    regions = lengths(grounding.regions, whitening)
     for group in grounding.groups(references=references):
-        inside, own = group.mask[group.owner], group.candidate[group.owner]
-        for name, measure in MEASURES.items():
-            image, reference = columns[name]
-            image[group.rows] = mean_over_regions(measure(group.candidate, group.regions, whitening), group.mask)
-            values = mean_over_regions(measure(own, group.reference, whitening), inside)
-            reference[group.rows] = group.over_references(values)
+        own = lengths(group.candidate, whitening)
+        image = measures(inner(group.candidate, group.regions), own, regions[batch.images[group.rows]])
+        said = lengths(group.distinct, whitening)[group.which]
+        reference = measures(inner(group.candidate[group.owner], group.reference), own[group.owner], said)
+        for name, (first, second) in columns.items():
+            first[group.rows] = mean_over_regions(image[name], group.mask)
+            second[group.rows] = group.over_references(mean_over_regions(reference[name], group.mask[group.owner]))
         if explanations is not None:
             _explain(grounding, group, explanations)
     return Measured(columns, dict(grounding.problems), explanations)

@@ -112,7 +112,7 @@ class Scan:
     def regions(self, features: Array) -> Array:
         """(..., d_u) features -> (..., D) unit vectors."""
         w = self.weights
-        x = np.asarray(features, dtype=np.float32)
+        x = np.asarray(features, dtype=np.float32).reshape(-1, features.shape[-1])  # one matrix product for all images
         if self.meta.get("encoder"):
             x = vse.load(self.meta["encoder"]).embed(x)
         if self.meta.get("standardise", True):
@@ -120,7 +120,7 @@ class Scan:
         v = x @ w["image"].T + w["image_bias"]
         if "hidden" in w:
             v += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T
-        return unit(v)
+        return unit(v).reshape(*features.shape[:-1], self.width)
 
     def words(self, texts: Sequence[str], states: Any = None) -> Words:
         """Unit word vectors of captions, from `text.encoder.TokenStates` or from words known since

@@ -19,6 +19,7 @@ from vericap.models import store
 
 Array = NDArray[np.float32]
 _CHUNK = 4096  # caption-image pairs scored together
+_ROWS = 2048  # regions embedded together
 
 
 class Vse:
@@ -33,8 +34,15 @@ class Vse:
 
     def embed(self, features: Array) -> Array:
         """(..., 1280) region features -> (..., 384) unit vectors."""
+        rows = features.reshape(-1, features.shape[-1])
+        found = np.empty((len(rows), len(self.weights["linear"])), dtype=np.float32)
+        for start in range(0, len(rows), _ROWS):
+            found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
+        return found.reshape(*features.shape[:-1], -1)
+
+    def _embed(self, rows: Array) -> Array:
         w = self.weights
-        x = standardise(features.astype(np.float32))
+        x = standardise(rows)
         z = x @ w["linear"].T + w["linear_bias"]
         z += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T + w["output_bias"]
         z /= np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-12)

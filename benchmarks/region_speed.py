@@ -1,0 +1,165 @@
+"""Speed and memory of region features and of the metrics that read them.
+
+    python benchmarks/region_speed.py --parts extract --photos train2017/ [--images 1000]
+    python benchmarks/region_speed.py --parts open pairs memory [--store-images 120000] [--pairs 20000]
+
+extract: photos per second into a store, one process and two. The other parts use a store made here of random features
+with the fingerprint of the shipped extractor: how long it takes to open; caption-image pairs per second from the store
+(every fifth pair a new image, captions encoded before), one process and two; memory while one caption of each of its
+images is scored, sampled at a quarter, half and the end of the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from coco_data import coco_captions
+
+from vericap.cli import main as vericap
+from vericap.run.batch import Batch, Settings
+from vericap.run.engine import score_batch
+from vericap.samples import Sample
+from vericap.vision.regions import Extractor
+from vericap.vision.store import Store, Writer
+
+METRICS = {"vse": "vse", "reo": "reo-relevance:truth=image,reo-extraness:truth=image,reo-omission:truth=image"}
+TEXTS = 500  # distinct captions; encoding them is left out of the time
+PER_IMAGE = 5
+
+
+def memory() -> dict[str, float]:
+    """Megabytes of this process: all, and what is not a mapped file (Linux)."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return {name: int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
+
+
+def extract(photos: Path, images: int, work: Path) -> None:
+    files = sorted(photos.iterdir())[:images]
+    chosen = work / "photos"
+    chosen.mkdir()
+    for file in files:
+        (chosen / file.name).symlink_to(file.resolve())
+    for processes in (1, 2):
+        target = work / f"extracted-{processes}"
+        started, used = time.perf_counter(), time.process_time()
+        with contextlib.redirect_stdout(io.StringIO()):
+            vericap(["features", str(chosen), "--output", str(target), "--workers", str(processes)])
+        seconds, busy = time.perf_counter() - started, time.process_time() - used
+        alone = f", {len(files) / busy:.1f} per processor second" if processes == 1 else ""
+        print(f"extraction, {processes} process(es): {len(files) / seconds:.1f} photos/s{alone}", flush=True)
+
+
+def made_store(folder: Path, images: int) -> None:
+    """Random features in a store of the shipped extractor; blocks repeat, so that making it is quick."""
+    extractor = Extractor()
+    rng = np.random.default_rng(0)
+    block = np.abs(rng.normal(size=(256, 14, extractor.width))).astype(np.float16)
+    with Writer(folder, extractor.description, width=extractor.width) as writer:
+        for number in range(images):
+            writer.add(f"{number:012d}", block[number % 256], extractor.windows)
+
+
+def opening(folder: Path) -> None:
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        store = Store(folder)
+        times.append(time.perf_counter() - started)
+    print(f"opening a store of {len(store):,} images: {1000 * min(times):.1f} ms", flush=True)
+
+
+def samples(first: int, count: int, per_image: int) -> list[Sample]:
+    texts = [text for _, text in coco_captions("val")[:TEXTS]]
+    return [Sample(str(n), texts[n % TEXTS], (), f"{n // per_image:012d}") for n in range(first, first + count)]
+
+
+def scored(job: tuple[str, int, int, str]) -> tuple[float, float]:
+    """Seconds of scoring, by the clock and of the processor."""
+    names, first, count, folder = job
+    given = samples(first, count, PER_IMAGE)
+    settings = Settings(features=Path(folder))
+    score_batch(given[:TEXTS], names, settings)  # models loaded, captions in the cache
+    started, used = time.perf_counter(), time.process_time()
+    score_batch(given, names, settings)
+    return time.perf_counter() - started, time.process_time() - used
+
+
+def pairs(folder: Path, count: int) -> None:
+    for title, names in METRICS.items():
+        seconds, busy = scored((names, 0, count, str(folder)))
+        rates = f"{count / seconds:,.0f} pairs/s, {count / busy:,.0f} per processor second"
+        print(f"{title}, one process: {rates}", flush=True)
+        half = count // 2
+        with get_context("spawn").Pool(2) as pool:
+            spent = pool.map(scored, [(names, start, half, str(folder)) for start in (0, half)])
+        together = sum(half / seconds for seconds, _ in spent)
+        print(f"{title}, two processes: {together:,.0f} pairs/s", flush=True)
+
+
+def flat(folder: Path) -> None:
+    """Memory over all images of the store, in one run."""
+    given = samples(0, len(Store(folder)), 1)
+    names = ",".join(METRICS.values())
+    batch = Batch.of(given, Settings(features=folder))
+    score_batch(given[:TEXTS], names, batch.settings)
+    seen: list[tuple[float, dict[str, float]]] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            seen.append((time.perf_counter(), memory()))
+
+    watcher = threading.Thread(target=watch)
+    started = time.perf_counter()
+    watcher.start()
+    score_batch(batch, names)
+    done.set()
+    watcher.join()
+    end = time.perf_counter()
+    seen.append((end, memory()))
+    print(f"{len(given):,} pairs, {names}: {len(given) / (end - started):,.0f} pairs/s", flush=True)
+    for share in (0.25, 0.5, 1.0):
+        span = [found for at, found in seen if at <= started + share * (end - started)]
+        most = max(found["RssAnon"] for found in span)
+        print(f"  {100 * share:.0f} %: {span[-1]['VmRSS']:.0f} MB, without mapped files {span[-1]['RssAnon']:.0f} MB")
+        print(f"    most so far, without mapped files: {most:.0f} MB", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", default=["open", "pairs", "memory"])
+    parser.add_argument("--photos", type=Path)
+    parser.add_argument("--images", type=int, default=1000, help="photos to extract")
+    parser.add_argument("--store-images", type=int, default=120_000, help="images of the made store")
+    parser.add_argument("--pairs", type=int, default=20_000)
+    parser.add_argument("--work", type=Path, help="where the made store goes (36 kB an image)")
+    args = parser.parse_args()
+    work = Path(tempfile.mkdtemp(dir=args.work))
+    try:
+        if "extract" in args.parts:
+            if args.photos is None:
+                sys.exit("name the folder of the photos with --photos")
+            extract(args.photos, args.images, work)
+        if {"open", "pairs", "memory"} & set(args.parts):
+            made_store(work / "store", max(args.store_images, args.pairs // PER_IMAGE))
+        for part, function in (("open", opening), ("memory", flat)):
+            if part in args.parts:
+                function(work / "store")
+        if "pairs" in args.parts:
+            pairs(work / "store", args.pairs)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
