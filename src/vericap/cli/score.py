@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from pathlib import Path
 
 from vericap.cli import common
 from vericap.io import Loaded, load, write_result
 from vericap.io.write import check_output
 from vericap.metrics.base import Metric
 from vericap.metrics.registry import resolve
+from vericap.report.reasons import page
 from vericap.report.tables import Table
 from vericap.results import Result
 from vericap.run.engine import score_batch
@@ -33,12 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--explain", action="store_true", help="reasons for each caption's scores, in --output"
     )
+    group.add_argument(
+        "--page", type=Path, metavar="FILE", help="HTML page of captions with photos, scores and heat maps of words"
+    )
     group.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
 def run(args: argparse.Namespace) -> int:
     metrics = resolve(args.metrics)
-    settings = common.settings(args, explain=args.explain)
+    settings = common.settings(args, explain=args.explain or args.page is not None)
     if args.output:
         check_output(args.output)
     loaded = load(
@@ -52,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     result.notes = [*loaded.notes, *result.notes]
     if args.output:
         write_result(result, args.output, unread=loaded.problems)
+    if args.page:
+        args.page.write_text(page(result, loaded.samples, images=settings.images), encoding="utf-8")
     problems = [*loaded.problems, *result.problems]
     if args.json:
         summary = {**result.summary(), "problems": [str(problem) for problem in problems]}
