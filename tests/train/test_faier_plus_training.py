@@ -1,0 +1,97 @@
+"""FAIEr-plus learns, goes on after an interruption to the same weights, and draws batches as it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.numpy import load_file  # noqa: E402
+
+from vericap.models import faier_plus as plain  # noqa: E402
+from vericap.models.faier_text import Layout  # noqa: E402
+from vericap.train import faier_plus as learned  # noqa: E402
+from vericap.train.data import Draw  # noqa: E402
+from vericap.train.faier_plus_data import Captions, Source  # noqa: E402
+from vericap.train.trainer import Plan  # noqa: E402
+
+D = 384
+
+
+def captions(rng: np.random.Generator, topics: np.ndarray) -> Captions:
+    """Made captions: token states around the topic of their image."""
+    lengths = rng.integers(5, 9, len(topics))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    states = np.repeat(topics, lengths, axis=0) + 0.5 * rng.normal(size=(offsets[-1], D)) / np.sqrt(D)
+    layouts = [Layout(list(range(1, n - 1)), [[1, 2], [2, 3]] if n > 5 else [], ["a b", "b c"]) for n in lengths]
+    return Captions(states.astype(np.float16), offsets.astype(np.int64), layouts)
+
+
+def source(images: int, seed: int = 0) -> Source:
+    rng = np.random.default_rng(seed)
+    topics = plain.unit(rng.normal(size=(images, D)).astype(np.float32))
+    mixed = plain.unit(topics[rng.permutation(images)])
+    regions = plain.unit(topics[:, None] @ np.roll(np.eye(D), 7, axis=1) + 0.3 * rng.normal(size=(images, 14, D)) / 20)
+    sentences = plain.unit(topics[:, None] + 0.4 * rng.normal(size=(images, 5, D)).astype(np.float32) / np.sqrt(D))
+    return Source(
+        regions.astype(np.float16),
+        sentences.astype(np.float16),
+        5,
+        captions(rng, np.repeat(topics, 5, axis=0)),
+        captions(rng, mixed),
+        np.arange(images) % 3 > 0,
+    )
+
+
+def fit(output: Path, data: Source, **more: int) -> dict:
+    plan = Plan(**{"steps": 6, "warmup": 1, "validate": 3, "threads": 1, **more})
+    return learned.train(
+        [data],
+        [12],
+        data,
+        output,
+        plan=plan,
+        options=learned.Options(batch=12, hidden=8, rate=3e-3),
+        fingerprint="f",
+        encoder="default",
+        token_mean=np.zeros(D, np.float32),
+        quiet=True,
+    )
+
+
+def test_it_learns_and_is_written(tmp_path: Path) -> None:
+    data = source(24)
+    with torch.no_grad():
+        before = learned.Task(learned.FaierPlusModule(8), [data], [12], data, learned.Options(batch=12)).validate()
+    trained = fit(tmp_path, data, steps=40, validate=20)
+    network = plain.load(str(tmp_path / "faier_plus"))
+    assert network.fingerprint == "f" and trained["agreement"] > before["agreement"]
+    assert (tmp_path / "log.csv").is_file()
+
+
+def test_an_interrupted_training_ends_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = source(20)
+    fit(tmp_path / "whole", data)
+    run = learned.Trainer.run
+    monkeypatch.setattr(learned.Trainer, "run", lambda self, *given: run(self, *given, until=3))
+    fit(tmp_path / "parts", data)
+    monkeypatch.setattr(learned.Trainer, "run", run)
+    fit(tmp_path / "parts", data)
+    one, two = (load_file(tmp_path / name / "faier_plus" / "faier_plus.safetensors") for name in ("whole", "parts"))
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_the_teacher_reads_no_caption_that_was_given() -> None:
+    data = source(10)
+    options = learned.Options(batch=10)
+    draws = [Draw(10, 10, 0)]
+    batch = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    assert batch.target.shape == (10, 20) and batch.candidates.states.shape[0] == 30
+    assert torch.equal(batch.changed, torch.from_numpy(data.changed_there[draws[0].batch(0)]))
+    # Captions are near their image's topic, so the held-out ones are too, whichever were given.
+    own = batch.target[torch.arange(10), torch.arange(10) * 2]
+    assert float(own.min()) > float(batch.target.mean())
