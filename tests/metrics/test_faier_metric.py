@@ -16,6 +16,7 @@ from vericap.metrics import faier as metric
 from vericap.metrics.faier_reasons import NO_TRIPLETS
 from vericap.metrics.registry import make
 from vericap.models.faier import EMPTY, UNKNOWN, VARIANTS, Config, Faier, load, reading
+from vericap.models.faier_batch import Encodings
 from vericap.run.batch import Batch, Settings
 from vericap.run.engine import score_batch
 from vericap.samples import Sample
@@ -156,6 +157,15 @@ def test_what_cannot_be_judged_is_named(folders: dict[str, str]) -> None:
     wrong.analysis("regions").features = np.zeros((1, 3, WIDTH + 1), np.float32)
     with pytest.raises(VericapError, match=f"width {WIDTH + 1}, this FAIEr model reads {WIDTH}"):
         metric.Faier(model=folders["faier"]).statistics(wrong)
+
+
+def test_memory_is_bounded_and_changes_nothing(folders: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plenty = metric.Faier(model=folders["faier"]).statistics(batch_of(SAMPLES))
+    monkeypatch.setattr(metric, "_BLOCK", 1)
+    monkeypatch.setattr(metric, "Encodings", lambda model: Encodings(model, room=0))
+    little = metric.Faier(model=folders["faier"]).statistics(batch_of(SAMPLES))
+    np.testing.assert_allclose(plenty.values, little.values, atol=1e-6)
+    np.testing.assert_allclose(plenty.columns["gain"], little.columns["gain"], atol=1e-6)
 
 
 def test_fifty_references_and_two_hundred_words(folders: dict[str, str]) -> None:

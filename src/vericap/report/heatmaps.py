@@ -58,9 +58,11 @@ def heatmap(
         if boxes is not None:
             parts.append(_icon(_MARGIN + 28, y + 1, boxes[row]))
         for column in range(len(words)):
-            best = row == int(values[:, column].argmax())
-            cell = _cell(left + column * wide, y, float(shares[row, column]), float(values[row, column]), best)
-            parts.append(cell)
+            x, share = left + column * wide, float(shares[row, column])
+            parts.append(_cell(x, y, share, float(values[row, column])))
+    for column, row in enumerate(values.argmax(axis=0).tolist()):  # last, so that no neighbour covers the frame
+        place = f'x="{left + column * wide}" y="{top + row * tall}" width="{wide}" height="{tall}"'
+        parts.append(f'<rect {place} fill="none" stroke="#c0392b" stroke-width="2"/>')
     width, height = left + len(words) * wide + _MARGIN + head // 2, top + len(values) * tall + _MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -82,12 +84,12 @@ def _icon(x: float, y: float, box: Sequence[float]) -> str:
     )
 
 
-def _cell(x: float, y: float, share: float, value: float, best: bool) -> str:
+def _cell(x: float, y: float, share: float, value: float) -> str:
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(_LIGHT, _DARK))
-    frame = ' stroke="#c0392b" stroke-width="2"' if best else ' stroke="#fff"'
     ink = "#fff" if share > 0.55 else "#333"
     wide, tall = _CELL
+    shown = f"{value:.2f}".replace("-0.00", "0.00")
     return (
-        f'<rect x="{x}" y="{y}" width="{wide}" height="{tall}" fill="rgb({red},{green},{blue})"{frame}/>'
-        f'<text x="{x + wide / 2}" y="{y + 14}" text-anchor="middle" font-size="10" fill="{ink}">{value:.2f}</text>'
+        f'<rect x="{x}" y="{y}" width="{wide}" height="{tall}" fill="rgb({red},{green},{blue})" stroke="#fff"/>'
+        f'<text x="{x + wide / 2}" y="{y + 14}" text-anchor="middle" font-size="10" fill="{ink}">{shown}</text>'
     )
