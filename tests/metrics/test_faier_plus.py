@@ -123,7 +123,8 @@ def test_odd_input(model: str) -> None:
     ]
     found = FaierPlus(model=model).statistics(batch_of(samples))
     assert set(found.problems) == {0, 1, 2}
-    assert np.isnan(found.values[:3, 0]).all() and np.isfinite(found.values[3:, 0]).all()
+    assert np.isnan(found.values[:3, 0]).all()
+    assert np.isfinite(found.values[3:, 0]).all()
     # References without a word are none.
     np.testing.assert_allclose(found.values[4, 0], scores(model, [Sample("5", CAPTIONS[3], (), "x")])[0], atol=1e-6)
 
@@ -145,14 +146,17 @@ def test_reasons(model: str) -> None:
     found = FaierPlus(model=model).statistics(batch_of([sample, Sample("2", "cats", (), "few")], explain=True))
     assert found.explanations is not None
     first, second = found.explanations
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first["words"] == CAPTIONS[0].split()
     matrix = np.array(first["matrix"])
-    assert matrix.shape == (5, len(first["words"])) and len(first["boxes"]) == 5
+    assert matrix.shape == (5, len(first["words"]))
+    assert len(first["boxes"]) == 5
     np.testing.assert_allclose(matrix.max(axis=0), first["word_scores"], atol=1e-4)
     assert {claim["claim"] for claim in first["claims"]} >= {"brown horse", "man ride horse"}
     for reference, text in zip(first["references"], CAPTIONS[1:3]):
         assert reference["words"] == text.split()
         np.testing.assert_allclose(np.array(reference["attention"]).sum(axis=1), 1.0, atol=1e-2)
-    assert "note" in second and "references" not in second
+    assert "note" in second
+    assert "references" not in second
     json.dumps(found.explanations)

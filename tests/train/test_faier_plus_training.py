@@ -68,7 +68,8 @@ def test_it_learns_and_is_written(tmp_path: Path) -> None:
         before = learned.Task(learned.FaierPlusModule(8), [data], [12], data, learned.Options(batch=12)).validate()
     trained = fit(tmp_path, data, steps=40, validate=20)
     network = plain.load(str(tmp_path / "faier_plus"))
-    assert network.fingerprint == "f" and trained["agreement"] > before["agreement"]
+    assert network.fingerprint == "f"
+    assert trained["agreement"] > before["agreement"]
     assert (tmp_path / "log.csv").is_file()
 
 
@@ -90,7 +91,8 @@ def test_the_teacher_reads_no_caption_that_was_given() -> None:
     options = learned.Options(batch=10)
     draws = [Draw(10, 10, 0)]
     batch = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
-    assert batch.target.shape == (10, 20) and batch.candidates.states.shape[0] == 30
+    assert batch.target.shape == (10, 20)
+    assert batch.candidates.states.shape[0] == 30
     assert torch.equal(batch.changed, torch.from_numpy(data.changed_there[draws[0].batch(0)]))
     # Captions are near their image's topic, so the held-out ones are too, whichever were given.
     own = batch.target[torch.arange(10), torch.arange(10) * 2]
