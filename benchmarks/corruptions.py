@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from caption_sets import ROOT
-from metric_runs import photos, scored, usable
+from metric_runs import photos, scored, short, usable
 
 from vericap.report.tables import Table
 from vericap.run.batch import Batch, Settings
@@ -73,7 +73,7 @@ def table(names: list[str], made: dict[str, list], references: int, settings: Se
     counts = ", ".join(f"{kind} {len(made[kind])}" for kind in kinds)
     shown = Table(("metric", *kinds), title=f"Corruptions seen (%), {what}", digits=1)
     for name, parts in scored(sets, good, settings).items():
-        shown.add(name, *map(seen, parts))
+        shown.add(short(name), *map(seen, parts))
     shown.notes = [f"Pairs: {counts}; one standard error is at most 50 / sqrt(pairs). Chance is 50.", *left_out]
     return shown.markdown()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from metric_runs import photos, scored, usable
+from metric_runs import photos, scored, short, usable
 
 from vericap.report.tables import Table
 from vericap.samples import Sample
@@ -168,7 +168,7 @@ def main() -> None:
     args = parser.parse_args()
     settings, rows = photos(DEMO / "photos"), samples(args.references)
     good, left_out = usable(args.metrics, rows[0], settings)
-    found = {name: values[0].reshape(-1, len(KINDS)) for name, values in scored([rows], good, settings).items()}
+    found = {short(name): values[0].reshape(-1, len(KINDS)) for name, values in scored([rows], good, settings).items()}
     print(candidate_table(found).markdown())
     print(ranking_table(found, left_out).markdown())
     draw(found, args.picture)

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 from caption_sets import ROOT
-from metric_runs import photos, scored, usable, works_without_references
+from metric_runs import photos, scored, short, usable, works_without_references
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from vericap.meta.datasets import flickr8k
@@ -144,7 +144,7 @@ def fitted_table(names: list[str], args: argparse.Namespace) -> Table:
                 each = [correlation(*data.rows(values[i], kept), statistic, raters) for i in which]
                 cells.append(float(np.mean(each)) if each else None)
         paper = {1: PAPER[name]} if name in PAPER else PAPER_FAIER.get(name, {})
-        shown.add(name, *cells, paper.get(0), paper.get(1))
+        shown.add(short(name), *cells, paper.get(0), paper.get(1))
     letters = "; ".join(f"{x}: {stat}, {raters}, own captions {own}" for x, (stat, raters, own) in zip("AB", FITTED))
     shown.notes = [f"{letters}. One reference: mean over {args.draws} draws.", *left_out]
     return shown

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from caption_sets import ROOT
-from metric_runs import photos, usable
+from metric_runs import photos, short, usable
 from spice_memory import captions as coco_captions
 from spice_memory import resident
 
@@ -165,9 +165,9 @@ def scoring(args: argparse.Namespace) -> Table:
             batch = Batch.of(rows_of(args.candidates, args.images, references), settings)
             ready = {analysis: batch.analysis(analysis) for analysis in metric.analyses}
             wall, cpu = min((timed(metric, batch, ready) for _ in range(3)), key=lambda found: found[1])
-            shown.add(name, references, "ready", len(batch), len(batch) / wall, len(batch) / cpu)
+            shown.add(short(name), references, "ready", len(batch), len(batch) / wall, len(batch) / cpu)
         seconds, busy = anew(metric, batch)
-        shown.add(name, 5, "of captions anew", len(batch), len(batch) / seconds, len(batch) / busy)
+        shown.add(short(name), 5, "of captions anew", len(batch), len(batch) / seconds, len(batch) / busy)
     shown.notes = left_out
     return shown
 
@@ -220,7 +220,7 @@ def memory(args: argparse.Namespace) -> Table:
         for part in streamed(args.captions, args.images):
             score_batch(part, [name], settings)
             done += len(part)
-            shown.add(name, done, resident())
+            shown.add(short(name), done, resident())
     shown.notes = left_out
     return shown
 

@@ -23,7 +23,7 @@ import numpy as np
 from caption_sets import GROUPS, ROOT, Rated, expert, pascal
 from coco_data import karpathy, systems
 from faier_protocols import PAPER, PAPER_FAIER, fitted_table, protocol_table
-from metric_runs import photos, scored, usable, works_without_references
+from metric_runs import photos, scored, short, usable, works_without_references
 
 from vericap.errors import VericapError
 from vericap.meta.published import published_for
@@ -93,7 +93,11 @@ def table1(names: list[str], args: argparse.Namespace) -> Table:
         five = [item.value for item in published_for("flickr8k-expert", name) if item.protocol == "published"]
         five = five or [item.value for item in published_for("flickr8k-expert", name)]
         shown.add(
-            name, *(spread(taus.get(n)) for n in (0, 1, 5)), paper.get(0), paper.get(1), five[0] if five else None
+            short(name),
+            *(spread(taus.get(n)) for n in (0, 1, 5)),
+            paper.get(0),
+            paper.get(1),
+            five[0] if five else None,
         )
     shown.notes = [
         f"One reference: mean and standard deviation over {args.draws} draws. Pairs whose candidate is one of the "
@@ -124,7 +128,7 @@ def table3(names: list[str], args: argparse.Namespace) -> Table:
             for label in labels:
                 found = [draw[label].accuracy(scores) for draw, scores in zip(draws, values)]
                 cells = [spread(np.array([one[group] for one in found])) for group in (*GROUPS, "mean")]
-                shown.add(name, count, label, *cells, _published_pascal(name, label) if count else None)
+                shown.add(short(name), count, label, *cells, _published_pascal(name, label) if count else None)
     shown.notes = [
         f"811 pairs of 200 images; five references: mean and standard deviation over {args.draws} draws. Ties count "
         "1/2. Published means are of all 4,000 pairs.",
@@ -175,7 +179,7 @@ def table2(names: list[str], args: argparse.Namespace) -> Table:
         left_out += [text for text in without if text not in left_out]
         for name, (human, *machines) in scored(sets, good, settings).items():
             shares = [100 * float(np.where(human == m, 0.5, human > m).mean()) for m in machines]
-            shown.add(name, count, *shares, float(np.mean(shares)))
+            shown.add(short(name), count, *shares, float(np.mean(shares)))
     shown.notes = [
         f"{len(ids)} photos of the Karpathy test split; the human caption is one of five (drawn), the four others are "
         "the references. Today's systems write what people would: a share below 50 is not a fault by itself. The "
@@ -197,7 +201,7 @@ def figure4(names: list[str], args: argparse.Namespace) -> Table:
         ("metric", *map(str, range(6))), title="Figure 4: Flickr8k-Expert, tau-c x100, by references", digits=1
     )
     for name, taus in found.items():
-        shown.add(name, *(None if n not in taus else float(taus[n].mean()) for n in range(6)))
+        shown.add(short(name), *(None if n not in taus else float(taus[n].mean()) for n in range(6)))
     shown.notes = [f"Mean over {draws} draws; a draw's smaller sets are parts of its larger ones.", *left_out]
     if args.picture and found:
         draw_curves(found, args.picture)
@@ -213,7 +217,7 @@ def draw_curves(found: dict[str, dict[int, np.ndarray]], path: Path) -> None:
     for place, (name, taus) in enumerate(found.items()):
         counts = sorted(taus)
         style = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
-        axes.plot(counts, [taus[n].mean() for n in counts], markersize=5, linewidth=1.5, label=name, **style)
+        axes.plot(counts, [taus[n].mean() for n in counts], markersize=5, linewidth=1.5, label=short(name), **style)
     axes.set_xlabel("references per caption (0: the photo alone)")
     axes.set_ylabel("tau-c x100")
     axes.set_title("Flickr8k-Expert")

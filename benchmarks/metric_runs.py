@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from vericap.run.engine import score_batch
 from vericap.samples import Sample
 
 Scores = dict[str, list[np.ndarray]]
+
+
+def short(name: str) -> str:
+    """A metric's name with folders cut to their last part, for tables."""
+    return re.sub(r"=[^:=]*/([^/:=]+)/?", r"=\1", name)
 
 
 def works_without_references(name: str) -> bool:
