@@ -62,7 +62,7 @@ def layout(text: str, spans: Spans, graph: SceneGraph) -> Layout:
     """Where the nodes of a caption's graph are among its pieces."""
     found = list(words_of(text, spans))
     names = graph.objects
-    claims = [(attribute, names[o]) for o, attribute in graph.attributes]
+    claims: list[tuple[str, ...]] = [(attribute, names[o]) for o, attribute in graph.attributes]
     claims += [(names[s], relation, names[o]) for s, relation, o in graph.relations]
     nodes, kept = [], []
     for claim in claims[:MOST_NODES]:
