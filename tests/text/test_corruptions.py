@@ -188,3 +188,29 @@ def test_parsed_captions() -> None:
     made = corruptions(texts, parse_many(texts), seed=1)
     assert set(made[0]) >= {"object", "attribute", "relation", "number", "order"}
     assert all(wrong != text for text, kinds in zip(texts, made) for wrong in kinds.values())
+
+
+def test_the_verb_of_the_subject_agrees_wherever_it_stands() -> None:
+    text = "A boy in a vest stands on a dock"
+    graph = SceneGraph.of([("boy", "in", "vest"), ("boy", "stand on", "dock")], actions=[("boy", "stand")])
+    made = {corrupt(text, graph, "number", random.Random(seed)) for seed in range(40)}
+    assert "Two boys in a vest stand on a dock" in made
+    assert all("stands" in wrong for wrong in made if wrong and "boys" not in wrong)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds)
+def test_neighbouring_colours_are_not_exchanged(seed: int) -> None:
+    graph = SceneGraph.of([("shirt", "black")])
+    wrong = corrupt("a black shirt", graph, "attribute", random.Random(seed))
+    assert wrong is not None
+    assert "gray" not in wrong
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds)
+def test_verbs_keep_their_object(seed: int) -> None:
+    graph = SceneGraph.of([("girl", "wear", "dress")], actions=[("girl", "wear")])
+    wrong = corrupt("A girl wears a dress", graph, "relation", random.Random(seed))
+    assert wrong is not None
+    assert not any(f" {verb}s " in wrong for verb in ("soar", "kneel", "sleep", "dance"))

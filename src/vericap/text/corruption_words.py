@@ -30,7 +30,13 @@ ATTRIBUTES: dict[str, tuple[frozenset[str], ...]] = {
         pink
         purple violet
         brown tan beige khaki
-        gray grey silver"""
+        gray grey silver
+        red pink orange maroon crimson
+        black gray grey navy
+        white gray grey silver beige
+        brown tan beige khaki golden yellow orange blond blonde
+        blue purple violet turquoise navy
+        green turquoise teal"""
     ),
     "size": _groups(
         """big large huge giant enormous massive tall oversized
@@ -99,6 +105,7 @@ PREPOSITIONS: tuple[tuple[str, ...], ...] = (
     ("with",),
     ("without",),
     ("to", "toward", "towards", "into", "onto"),
+    ("in", "inside", "into", "on", "onto", "at", "upon"),
 )
 PREPOSITION_GROUPS: dict[tuple[str, ...], frozenset[int]] = {}
 for _number, _line in enumerate(PREPOSITIONS):
@@ -207,7 +214,7 @@ VAGUE = _words(
     image picture photo photograph thing object item something air sky day night distance way part half body shape
     ground floor outside inside light shadow left right color colour lap mid-air midair structure animal vehicle one
     other direction action pose position stance setting surface space spot site location equipment material machine
-    seaweed"""
+    seaweed sun moon"""
 )
 MASS = _words(
     """water snow sand grass dirt mud ice food clothing luggage furniture hair fur wood metal glass paper rice bread

@@ -186,8 +186,8 @@ def _attribute(caption: _Caption, rng: random.Random, pools: Pools) -> str | Non
     places = [p for p, word in enumerate(caption.words) if word in claimed and word in KIND_OF_ATTRIBUTE]
     rng.shuffle(places)
     for place in places:
-        kind, group = KIND_OF_ATTRIBUTE[caption.words[place]][0]
-        said = {g for word in caption.said for k, g in KIND_OF_ATTRIBUTE.get(word, ()) if k == kind} | {group}
+        kind = KIND_OF_ATTRIBUTE[caption.words[place]][0][0]
+        said = {g for word in caption.said for k, g in KIND_OF_ATTRIBUTE.get(word, ()) if k == kind}
         new = [w for w in PLAIN_ATTRIBUTES[kind] if all(g not in said for k, g in KIND_OF_ATTRIBUTE[w] if k == kind)]
         new = [word for word in new if caption.fits(place, word)]
         if new:
@@ -235,7 +235,7 @@ def _verb(caption: _Caption, rng: random.Random) -> str | None:
         if not form or caption.nouns[place][0]:
             continue
         lemma = verb_lemma(word, "VBG" if form == "ing" else "VBZ")
-        for lines, claimed in ((TRANSITIVE, direct), (INTRANSITIVE, alone)):
+        for lines, claimed in ((TRANSITIVE, direct), (INTRANSITIVE, alone - direct)):
             if lemma in claimed and any(lemma in line for line in (*TRANSITIVE, *INTRANSITIVE, OTHER_VERBS)):
                 places.append((place, form, lemma, lines))
     if not places:
@@ -285,26 +285,30 @@ def _to_many(caption: _Caption, place: int, number: str) -> list[dict[int, str]]
     head = _head(caption, place)
     if head is None or caption.nouns[head][2] != "one":
         return []
-    edits = {place: number, head: plural(caption.words[head])}
-    following = caption.words[head + 1] if head + 1 < len(caption.words) else ""
-    if following in ("is", "has", "was") and not place:  # of the subject, not of its "with"
-        edits[head + 1] = {"is": "are", "has": "have", "was": "were"}[following]
-    elif _verb_form(following) == "s" and _is_said_of(caption, head, verb_lemma(following, "VBZ")):
-        edits[head + 1] = verb_lemma(following, "VBZ")
-    return [edits]
+    return [{place: number, head: plural(caption.words[head]), **_agreement(caption, place, head, "s")}]
 
 
 def _to_one(caption: _Caption, place: int) -> list[dict[int, str]]:
     head = _head(caption, place)
     if head is None or caption.nouns[head][2] != "many" or caption.nouns[head][1] in PLURAL_ONLY:
         return []
-    edits = {place: "one", head: caption.nouns[head][0]}
-    following = caption.words[head + 1] if head + 1 < len(caption.words) else ""
-    if following in ("are", "have", "were") and not place:  # of the subject, not of its "with"
-        edits[head + 1] = {"are": "is", "have": "has", "were": "was"}[following]
-    elif _verb_form(following) == "base" and _is_said_of(caption, head, following):
-        edits[head + 1] = inflect(following, "s")
-    return [edits]
+    return [{place: "one", head: caption.nouns[head][0], **_agreement(caption, place, head, "base")}]
+
+
+_BE = {"s": {"is": "are", "has": "have", "was": "were"}, "base": {"are": "is", "have": "has", "were": "was"}}
+
+
+def _agreement(caption: _Caption, place: int, head: int, form: str) -> dict[int, str]:
+    """The verb of a noun whose number changes: right behind it, or anywhere behind the caption's first noun."""
+    for ahead in range(head + 1, len(caption.words) if not place else min(head + 2, len(caption.words))):
+        word = caption.words[ahead]
+        if caption.words[ahead - 1] in ("that", "which", "who", "and") or caption.nouns[ahead][0]:
+            continue
+        if word in _BE[form] and not place:
+            return {ahead: _BE[form][word]}
+        if _verb_form(word) == form and _is_said_of(caption, head, verb_lemma(word, "VBZ")):
+            return {ahead: verb_lemma(word, "VBZ") if form == "s" else inflect(word, "s")}
+    return {}
 
 
 def _is_said_of(caption: _Caption, head: int, verb: str) -> bool:
