@@ -161,6 +161,7 @@ class Faier:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_file(packed.pack(self.weights, storage), folder / "faier.safetensors")
+        (folder / "faier.safetensors").chmod(0o644)  # it is written for its owner alone
         about = {"config": asdict(self.config), "vocabulary": self.vocabulary}
         (folder / "faier.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
         files = {name: store.sha256(folder / name) for name in ("faier.json", "faier.safetensors")}

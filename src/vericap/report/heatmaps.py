@@ -52,6 +52,7 @@ def heatmap(
     head = min(_HEAD, int(max(map(text_width, words)) * 0.75) + 12)
     top = _MARGIN + head
     parts = [_word(left + (column + 0.5) * wide, top - 6, word) for column, word in enumerate(words)]
+    parts.append('<g font-size="10" text-anchor="middle">')
     for row in range(len(values)):
         y = top + row * tall
         parts.append(f'<text x="{_MARGIN + 24}" y="{y + 14}" text-anchor="end" font-size="10">{row + 1}</text>')
@@ -60,6 +61,7 @@ def heatmap(
         for column in range(len(words)):
             x, share = left + column * wide, float(shares[row, column])
             parts.append(_cell(x, y, share, float(values[row, column])))
+    parts.append("</g>")
     for column, row in enumerate(values.argmax(axis=0).tolist()):  # last, so that no neighbour covers the frame
         place = f'x="{left + column * wide}" y="{top + row * tall}" width="{wide}" height="{tall}"'
         parts.append(f'<rect {place} fill="none" stroke="#c0392b" stroke-width="2"/>')
@@ -84,12 +86,12 @@ def _icon(x: float, y: float, box: Sequence[float]) -> str:
     )
 
 
-def _cell(x: float, y: float, share: float, value: float) -> str:
+def _cell(x: int, y: int, share: float, value: float) -> str:
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(_LIGHT, _DARK))
-    ink = "#fff" if share > 0.55 else "#333"
+    ink = ' fill="#fff"' if share > 0.55 else ""
     wide, tall = _CELL
     shown = f"{value:.2f}".replace("-0.00", "0.00")
     return (
-        f'<rect x="{x}" y="{y}" width="{wide}" height="{tall}" fill="rgb({red},{green},{blue})" stroke="#fff"/>'
-        f'<text x="{x + wide / 2}" y="{y + 14}" text-anchor="middle" font-size="10" fill="{ink}">{shown}</text>'
+        f'<path d="M{x} {y}h{wide - 1}v{tall - 1}h{1 - wide}z" fill="#{red:02x}{green:02x}{blue:02x}"/>'
+        f'<text x="{x + wide // 2}" y="{y + 14}"{ink}>{shown}</text>'
     )
