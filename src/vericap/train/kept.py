@@ -1,7 +1,8 @@
 """What training computes once and keeps on disk: sentence vectors, token states, embedded regions.
 
-Every file is memory-mapped, made in blocks (an interrupted run goes on after the last whole block) and, when it is
-found again, checked: some of its rows are computed anew and compared, so files of other data are refused.
+Every file is memory-mapped (copied on writing: torch takes no read-only arrays), made in blocks (an interrupted run
+goes on after the last whole block) and, when it is found again, checked: some of its rows are computed anew and
+compared, so files of other data are refused.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def sentences(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> 
         return encoder.encode(texts).reshape(len(rows), PER_IMAGE, WIDTH)
 
     shape = (len(data), PER_IMAGE, WIDTH)
-    return _filled(file, shape, compute, what="sentence vectors", threads=threads)
+    return filled(file, shape, compute, what="sentence vectors", threads=threads)
 
 
 def embedded(features: StoreFeatures, model: Vse, file: Path) -> Array:
@@ -74,7 +75,7 @@ def embedded(features: StoreFeatures, model: Vse, file: Path) -> Array:
     def compute(rows: Ints) -> Array:
         return model.embed(features[rows])
 
-    return _filled(file, (*features.shape[:2], WIDTH), compute, what="embedded regions", threads=1)
+    return filled(file, (*features.shape[:2], WIDTH), compute, what="embedded regions", threads=1)
 
 
 def token_states(data: Captioned, folder: Path, name: str, *, per_image: int, threads: int = 1) -> tuple[Array, Ints]:
@@ -121,11 +122,11 @@ def _spread(count: int, most: int = 8) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
-def _filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array], *, what: str, threads: int) -> Array:
+def filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array], *, what: str, threads: int) -> Array:
     """The array in `file`, made block by block; a whole one is checked and may hold more rows than asked for."""
     part, note = file.with_suffix(".part"), file.with_suffix(".done")
     if file.is_file():
-        kept = np.load(file, mmap_mode="r", allow_pickle=False)
+        kept = np.load(file, mmap_mode="c", allow_pickle=False)
         _check(kept, shape, compute, file, len(kept))
         return kept[: shape[0]]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +147,7 @@ def _filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array]
     del array
     os.replace(part, file)
     note.unlink(missing_ok=True)
-    return np.load(file, mmap_mode="r", allow_pickle=False)
+    return np.load(file, mmap_mode="c", allow_pickle=False)
 
 
 def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array], file: Path, done: int) -> None:
