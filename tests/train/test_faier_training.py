@@ -62,7 +62,7 @@ def run(store: Store, folder: Path, *, steps: int = 40, **changes: object) -> li
         [50],
         source,
         folder,
-        plan=Plan(steps=steps, warmup=5, validate=20, threads=1, average=0.9),
+        plan=Plan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9),
         options=options,
         width=WIDTH,
         fingerprint=store.fingerprint,
