@@ -36,7 +36,7 @@ def reasons(scorer: Scorer, group: Group, place: int) -> dict[str, Any]:
         "boxes": boxes.round(4).tolist(),
         "word_scores": matrix.max(axis=0).round(4).tolist(),
         "word_weights": [round(float(group.nodes["object"].weights[text][pieces].sum()), 4) for _, pieces in words],
-        "best_region": best.tolist(),
+        "word_regions": best.tolist(),
         "claims": _claims(scorer, group, text, union, inside, counts),
     }
     references = group.references[union]
