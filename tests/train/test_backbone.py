@@ -13,10 +13,11 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
 from vericap.models import store, vse  # noqa: E402
-from vericap.train import backbone, lite  # noqa: E402
+from vericap.train import backbone, backbone_store, lite  # noqa: E402
 from vericap.train.data import Captioned, Draw, coco, flickr8k  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
-from vericap.vision.regions import Extractor  # noqa: E402
+from vericap.vision.regions import Extractor, pixels  # noqa: E402
+from vericap.vision.store import Store  # noqa: E402
 
 
 def layer(rng: np.random.Generator, out: int, given: int, kernel: int) -> lite.Layer:
@@ -73,18 +74,30 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
         return Image.new("RGB", (40, 30), tuple(int(c) for c in colours[int(key)]))
 
     options = backbone.Options(batch=12, extra=4, pool=20, near=10, size=64, photo_size=64, hidden=8)
-    maps = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, size=64)
-    again = backbone.lower_maps(data, photos, tmp_path / "maps.npy", network, size=64)
+    lower = tmp_path / "lower.onnx"
+    lite.quantised(network, lower, [pixels(photos(str(i)), 64) for i in range(4)])
+    maps = backbone.lower_maps(data, photos, tmp_path / "maps.npy", lower, size=64)
+    again = backbone.lower_maps(data, photos, tmp_path / "maps.npy", lower, size=64)
     np.testing.assert_array_equal(maps, again)
     source = backbone.Source(maps, texts.astype(np.float16))
     plan = Plan(steps=4, warmup=1, validate=2, threads=1)
     out = tmp_path / "out"
-    backbone.train(source, source, source, out, plan=plan, options=options, network=network, name="t", quiet=True)
+    backbone.train(source, source, source, out, plan=plan, options=options, network=network, lower=lower, quiet=True)
     encoder = vse.load(str(out / "vse"))
     extractor = Extractor(out / "backbone" / "backbone.onnx", size=64)
     features, _ = extractor.regions(photos("3"))
     assert encoder.embed(features).shape == (14, 384)
     assert encoder.fingerprint == extractor.fingerprint
+    stored = tmp_path / "store"
+    finished = backbone.finished(network, out, hidden=8)
+    backbone_store.write(finished, out / "backbone" / "backbone.onnx", [(data.keys, maps)], stored, threads=1)
+    kept = Store(stored)
+    assert kept.fingerprint == extractor.fingerprint
+    np.testing.assert_allclose(np.asarray(kept.get("3")[0], np.float32), features, atol=0.05)
+    begun = backbone.train(
+        source, None, source, tmp_path / "b", plan=plan, options=options, network=network, start=out, quiet=True
+    )
+    assert begun["before"]["steps"] in (2, 4)
     meta = json.loads((out / "backbone" / "meta.json").read_text())
     assert meta["files"]["backbone.onnx"] == store.sha256(out / "backbone" / "backbone.onnx")
 

@@ -69,11 +69,8 @@ def _digest(stream: Any) -> str:
     return digest.hexdigest()
 
 
-def session(model: Path, *, threads: int = 1, widen: bool = False) -> Any:
-    """An ONNX Runtime session on the CPU, or on what VERICAP_PROVIDERS names (comma-separated).
-
-    `widen` opens a file that stores weights as integers for its size alone: they become float32 once, here.
-    """
+def session(model: Path, *, threads: int = 1) -> Any:
+    """An ONNX Runtime session on the CPU, or on what VERICAP_PROVIDERS names (comma-separated)."""
     import os
 
     import onnxruntime as ort
@@ -82,8 +79,6 @@ def session(model: Path, *, threads: int = 1, widen: bool = False) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    if widen:  # else ONNX Runtime widens them again in every run, at three times the cost
-        options.add_session_config_entry("session.disable_quant_qdq", "1")
     providers = os.environ.get("VERICAP_PROVIDERS", "CPUExecutionProvider").split(",")
     try:
         return ort.InferenceSession(str(model), options, providers=providers)

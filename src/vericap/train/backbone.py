@@ -45,7 +45,7 @@ class Options:
     contrast: float = 0.1
     pool: int = 6000  # captions drawn in every step, of which `near` become candidates
     near: int = 1024
-    size: int = 288  # input side of the finished backbone; 3 x 3 windows fall on whole cells of its 9 x 9 map
+    size: int = 384  # input side of the finished backbone; windows fall on whole cells of its 12 x 12 map
     photo_size: int = 256  # input side of the main source, whose photos may be smaller
     hidden: int = 768
     mirror: bool = True  # maps turned left to right half of the time
@@ -132,10 +132,8 @@ class Source:
         return len(self.texts)
 
 
-def lower_maps(
-    data: Captioned, photos: Photos, file: Path, network: lite.Network, *, size: int, threads: int = 2
-) -> Array:
-    """Outputs of the frozen blocks, computed once; an interrupted run goes on where it stopped."""
+def lower_maps(data: Captioned, photos: Photos, file: Path, lower: Path, *, size: int, threads: int = 2) -> Array:
+    """Outputs of the frozen blocks (an ONNX file), computed once; an interrupted run goes on where it stopped."""
     side = size // 16
     shape = (len(data), side, side, 120)
     done_file = file.with_suffix(".done")
@@ -144,9 +142,7 @@ def lower_maps(
     if maps.shape != shape:
         raise VericapError(f"{file} holds maps of shape {maps.shape}, not {shape}: other photos or another size")
     done = 0 if fresh else int(done_file.read_text())
-    model = file.with_suffix(".onnx")
-    lite.export(network, model, last=lite.CUT)
-    session = store.session(model)
+    session = store.session(lower)
 
     def fill(place: int) -> None:
         (found,) = session.run(None, {"x": pixels(photos(data.keys[place]), size)})
@@ -158,7 +154,6 @@ def lower_maps(
             list(pool.map(fill, range(start, end)))
             maps.flush()
             done_file.write_text(str(end))
-    model.unlink()
     return maps
 
 
@@ -256,12 +251,14 @@ def train(
     plan: Plan,
     options: Options | None = None,
     network: lite.Network | None = None,
+    lower: Path | None = None,
     start: str | Path | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train, then export the backbone (ONNX, int8 weights) and the encoder (safetensors) with their meta
-    files. `start` is the folder of an earlier training, whose best weights this one begins with."""
+    files. `lower` holds the frozen blocks the maps were made with, where these are not the network's own;
+    `start` is the folder of an earlier training, whose best weights this one begins with."""
     options = options or Options()
     network = network or lite.load()
     torch.manual_seed(plan.seed)
@@ -281,7 +278,7 @@ def train(
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
-    export(model, network, Path(output), size=options.size, name=name, trained=trained)
+    export(model, network, Path(output), lower=lower, size=options.size, name=name, trained=trained)
     return trained
 
 
@@ -301,21 +298,33 @@ def begin_with(model: Model, folder: Path) -> dict[str, Any]:
     return found
 
 
-def finished(network: lite.Network, folder: Path) -> lite.Network:
+def finished(network: lite.Network, folder: Path, hidden: int = Options.hidden) -> lite.Network:
     """The network with the best weights of a training."""
-    model = Model(network, Options())
+    model = Model(network, Options(hidden=hidden))
     begin_with(model, folder)
     return model.upper.write(network)
 
 
-def export(model: Model, network: lite.Network, folder: Path, *, size: int, name: str, trained: dict[str, Any]) -> None:
+def export(
+    model: Model,
+    network: lite.Network,
+    folder: Path,
+    *,
+    size: int,
+    name: str,
+    trained: dict[str, Any],
+    lower: Path | None = None,
+) -> None:
     """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256."""
     from vericap.vision.regions import Extractor
 
     backbone, encoder = folder / "backbone", folder / "vse"
     for part in (backbone, encoder):
         part.mkdir(parents=True, exist_ok=True)
-    lite.export(model.upper.write(network), backbone / "backbone.onnx", int8=True)
+    if lower is None:
+        lite.export(model.upper.write(network), backbone / "backbone.onnx", int8=True)
+    else:
+        lite.export_whole(model.upper.write(network), lower, backbone / "backbone.onnx")
     source = f"EfficientNet-lite2 ({network.source}, Apache-2.0), upper blocks trained by `vericap train backbone`"
     describe = {
         "name": f"{name}-backbone",

@@ -16,6 +16,9 @@ from vericap.errors import InputError
 from vericap.train import backbone, backbone_store, data, lite
 from vericap.train.trainer import Plan
 from vericap.vision.images import find, load_image
+from vericap.vision.regions import pixels
+
+_EXAMPLES = 50  # photos whose activations set the ranges of the 8-bit blocks
 
 
 def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
@@ -51,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--features", metavar="STORE", help="write region features of these photos too, for SCAN and FAIEr"
     )
     parser.add_argument("--start", metavar="DIR", help="output of an earlier training to begin with")
-    parser.add_argument("--size", type=int, default=288, help="input side of the finished backbone (288)")
+    parser.add_argument("--size", type=int, default=384, help="input side of the finished backbone (384)")
     parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--name", default="vericap-vse")
@@ -69,20 +72,28 @@ def run(args: argparse.Namespace) -> int:
 
     photos: list[tuple[list[str], Any]] = []
 
+    lower = work / "lower.onnx"
+
     def source(name: str, chosen: data.Captioned, folder: str, size: int) -> backbone.Source:
         maps = backbone.lower_maps(
-            chosen, photos_in(folder), work / f"{name}-{size}.npy", network, size=size, threads=args.threads
+            chosen, photos_in(folder), work / f"{name}-{size}.npy", lower, size=size, threads=args.threads
         )
         photos.append((chosen.keys, maps))
         return backbone.Source(maps, backbone.caption_vectors(chosen, work / f"{name}-captions.npy"))
 
-    coco = data.coco(args.coco, never=args.never).with_photos(args.photos)
-    main = source("coco", coco.sample(args.images or len(coco)), args.photos, options.photo_size)
     images = str(Path(flickr) / "Images")
+    coco = data.coco(args.coco, never=args.never).with_photos(args.photos)
+    coco = coco.sample(args.images or len(coco))
+    dev = data.flickr8k(flickr, "dev")
+    if not lower.is_file():
+        examples = [load_image(find(key, args.photos)) for key in coco.keys[:_EXAMPLES]]
+        sizes = (options.photo_size, options.size)
+        lite.quantised(network, lower, [pixels(image, size) for image in examples for size in sizes])
+    main = source("coco", coco, args.photos, options.photo_size)
     extra = None
     if args.flickr8k:
         extra = source("flickr8k", data.flickr8k(flickr, "train"), images, options.size)
-    validation = source("dev", data.flickr8k(flickr, "dev"), images, options.size)
+    validation = source("dev", dev, images, options.size)
     trained = backbone.train(
         main,
         extra,
@@ -91,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
         plan=plan_of(args),
         options=options,
         network=network,
+        lower=lower,
         start=args.start,
         name=args.name,
     )

@@ -35,7 +35,7 @@ def write(
     with TemporaryDirectory() as scratch:
         upper = Path(scratch) / "upper.onnx"
         lite.export(network, upper, first=lite.CUT, int8=True)  # rounded as the exported backbone is
-        session = store.session(upper, widen=True)
+        session = store.session(upper)
 
         def features(maps: Array) -> list[Array]:
             given = np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 3, 1, 2))

@@ -124,7 +124,7 @@ class Extractor:
             found: Array = self._hub.map(image)
             return found
         if self._session is None:
-            self._session = models.session(self.file, threads=self._threads, widen=True)
+            self._session = models.session(self.file, threads=self._threads)
         (maps,) = self._session.run(None, {"x": pixels(image, self.size)})
         return np.asarray(maps[0].transpose(1, 2, 0), dtype=np.float32)
 
