@@ -4,17 +4,17 @@
 
 Flickr8k dev captions with a known error (caption_edits.py): a phrase is added, so its words are extra; an object is
 dropped, so its words are missing. The error the machine finds is the mean over the regions of
-    extra:   a_i - projection of a_i on g_i,      missing: g_i - projection of g_i on a_i,
+    extra:   a_i less its projections on g_i (on all references together),   missing: g_i less its projection on a_i,
 a_i the context of the worse caption, g_i that of the truth: the caption before the edit (the edit is all that differs)
 or the references (which differ in more). The true error is the mean vector of the edit's content words, each read alone
-by the text side of the model, less the mean vector of all words. Printed are the cosine of the two, how often the
+by the text side of the model, less the mean of frequent words. Printed are the cosine of the two, how often the
 caption's word nearest to the found error is a word of the edit, and the cosine with the caption's other words.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,39 +22,14 @@ from caption_edits import Case, added, dropped
 from caption_sets import ROOT
 
 from vericap.metrics.grounding import Grounding
-from vericap.metrics.reo_reasons import residual
-from vericap.models.scan import Scan, unit
+from vericap.metrics.reo_reasons import beyond, residual
+from vericap.metrics.word_meanings import content
+from vericap.models.scan import unit
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
-from vericap.text.encoder import Encoder, kind
-from vericap.text.stopwords import ENGLISH
 from vericap.train.data import flickr8k
 
-_WORD = re.compile(r"[a-z][a-z'-]*")
-
-
-def content(text: str) -> list[str]:
-    """Content words of a text, each once."""
-    return [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word not in ENGLISH]
-
-
-class WordSpace:
-    """Words read alone by the text side of a model, their mean removed."""
-
-    def __init__(self, model: Scan, words: list[str]) -> None:
-        from vericap.run.cache import Cache
-
-        states = Encoder(cache=Cache(kind())).token_states(words) if model.meta["words"] == "states" else None
-        read = model.words(words, states)
-        vectors = np.stack(
-            [read[i][1:-1].mean(axis=0) if len(read[i]) > 2 else np.zeros(model.width) for i in range(len(words))]
-        )
-        self._places = {word: place for place, word in enumerate(words)}
-        self._vectors = vectors - vectors.mean(axis=0)
-
-    def __call__(self, words: list[str]) -> np.ndarray:
-        """(words, D)"""
-        return self._vectors[[self._places[word] for word in words]]
+Words = Callable[[Sequence[str]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -67,7 +42,7 @@ class Finding:
     right: bool
 
 
-def judge(error: np.ndarray, edit: list[str], text: str, space: WordSpace) -> Finding:
+def judge(error: np.ndarray, edit: Sequence[str], text: str, space: Words) -> Finding:
     """Compare a found error with the words of the edit, among the content words of a text that has them."""
     words = list(dict.fromkeys([*content(text), *edit]))
     cosines = unit(space(words)) @ unit(error)
@@ -93,15 +68,14 @@ def findings(cases: list[Case], what: str, model: str = "default") -> dict[str, 
             contexts[int(row)] = group.candidate[place]
             references[int(row)] = group.reference[group.owner == place]
     texts = [case.after if what == "extra" else case.before for case in cases]
-    vocabulary = sorted({word for case in cases for text in (case.before, case.after) for word in content(text)})
-    space = WordSpace(grounding.model, vocabulary)
+    space = grounding.meanings
     found: dict[str, list[Finding]] = {"caption": [], "references": []}
     for i, (case, text) in enumerate(zip(cases, texts)):
         edit = content(" ".join(case.words))
-        for truth, others in (("caption", contexts[2 * i][None]), ("references", references[2 * i + 1])):
-            worse = np.broadcast_to(contexts[2 * i + 1], others.shape)
-            error = residual(worse, others) if what == "extra" else residual(others, worse)
-            found[truth].append(judge(error.mean(axis=(0, 1)), edit, text, space))
+        worse, better, others = contexts[2 * i + 1], contexts[2 * i], references[2 * i + 1]
+        for truth, said in (("caption", better[None]), ("references", others)):
+            error = beyond(worse, said) if what == "extra" else residual(said, worse[None]).mean(axis=0)
+            found[truth].append(judge(error.mean(axis=0), edit, text, space))
     return found
 
 

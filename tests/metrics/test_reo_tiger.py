@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from vericap.errors import VericapError
-from vericap.metrics import reo, tiger
-from vericap.metrics.reo_reasons import residual
+from vericap.metrics import reo, tiger, word_meanings
+from vericap.metrics.reo_reasons import beyond, residual
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
 from vericap.text.encoder import TokenStates
@@ -160,15 +160,36 @@ def test_features_of_another_extractor_are_refused(model: str) -> None:
         reo.Relevance(model=model).statistics(batch_of(SAMPLES, fingerprint="other"))
 
 
-def test_explanations_name_words_and_regions(model: str) -> None:
+def test_explanations_name_words_and_regions(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def alone(scan: object, words: list[str], batch: Batch) -> np.ndarray:
+        return np.stack([np.random.default_rng(len(word)).normal(size=WIDTH) for word in words])
+
+    monkeypatch.setattr(word_meanings, "alone", alone)  # the made model reads five numbers a word, not the encoder's
     batch = batch_of(SAMPLES, explain=True)
-    first = (reo.Omission(model=model).statistics(batch).explanations or [])[0]
+    explanations = reo.Omission(model=model).statistics(batch).explanations or []
+    first = explanations[0]
     assert first is not None
     assert first["words"] == ["<mark>", "a", "dog", "runs", "<mark>"]
     assert np.array(first["attention"]).shape == (3, 5)
     np.testing.assert_allclose(np.sum(first["attention"], axis=1), 1, atol=1e-3)
-    assert {item["word"] for item in first["missing_words"]} <= {"the", "dog", "is", "running", "a", "brown"}
-    json.dumps(first)
+    assert [item["word"] for item in first["extra_words"]] == ["runs"]  # "dog" is said by the references
+    assert {item["word"] for item in first["missing_words"]} == {"running", "brown"}
+    assert all(set(names) == {"dog", "runs"} for names in first["nearest_to_extra"])
+    json.dumps(explanations)
+    assert explanations[2] is not None
+    assert {item["word"] for item in explanations[2]["extra_words"]} == {"dog", "runs"}  # nothing but the image
+    assert "missing_words" not in explanations[2]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_what_is_beyond_several_truths_is_orthogonal_to_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, truths = rng.normal(size=(3, 8)), rng.normal(size=(2, 3, 8))
+    rest = beyond(a, np.concatenate([truths, truths[:1]]))  # one of them twice
+    np.testing.assert_allclose((rest * truths).sum(axis=-1), 0, atol=1e-9)
+    np.testing.assert_allclose(beyond(a, truths[:1]), residual(a, truths[0]), atol=1e-9)
+    np.testing.assert_allclose(beyond(truths[0] + 2 * truths[1], truths), 0, atol=1e-9)
 
 
 def loop_ndcg(candidate: list[float], reference: list[float]) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.metrics.vse import blank, image_problems
+from vericap.metrics.word_meanings import Meanings
 from vericap.models import scan
 from vericap.run.batch import Batch
 from vericap.vision.store import Regions, check_same
@@ -71,6 +72,11 @@ class Grounding:
             for row, text in enumerate(self.batch.candidates)
             if lengths[text] == 0
         }
+
+    @cached_property
+    def meanings(self) -> Meanings:
+        """The batch's words read alone, for explanations."""
+        return Meanings(self.model, self.batch.texts, self.batch)
 
     def groups(self, *, references: bool = True) -> Iterator[Group]:
         """Samples that can be judged, those of one image together."""

@@ -1,4 +1,7 @@
-"""Why REO scored a caption so: which words feed the extra part, which regions are missing, what the residuals mean."""
+"""Why REO scored a caption so: which words feed the extra part, which regions are missing, what the residuals mean.
+
+The extra part named here is orthogonal to the image's region and to all references together: what none of them says.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.metrics.reo import projection
+from vericap.metrics.word_meanings import content
 from vericap.models.scan import Scan, unit, weights
 
 if TYPE_CHECKING:
@@ -26,11 +30,12 @@ def word_shares(alpha: Array, words: Array, extra: Array, mask: Array) -> Array:
     return np.asarray(((alpha * (unit(extra) @ words.T)) * mask[:, None]).sum(axis=0) / max(mask.sum(), 1.0))
 
 
-def nearest(vectors: Array, words: Array, names: list[str], count: int = 3) -> list[list[str]]:
-    """The words whose vectors are nearest to each residual."""
-    cosines = unit(vectors) @ unit(words).T
-    order = np.argsort(-cosines, axis=1)[:, :count]
-    return [[names[j] for j in row] for row in order]
+def beyond(vectors: Array, truths: Array) -> Array:
+    """What of (regions, D) vectors none of several (truths, regions, D) says: orthogonal to all of them."""
+    bases, sizes, _ = np.linalg.svd(truths.transpose(1, 2, 0), full_matrices=False)  # (regions, D, truths)
+    bases = bases * (sizes > 1e-4 * sizes.max(axis=1, keepdims=True))[:, None, :]  # a truth said twice counts once
+    along = bases @ (bases.transpose(0, 2, 1) @ vectors[..., None])
+    return np.asarray(vectors - along[..., 0])
 
 
 def pieces(grounding: Grounding, text: int) -> list[str]:
@@ -58,8 +63,12 @@ def reasons(grounding: Grounding, group: Group, place: int) -> dict[str, Any]:
     inside = group.mask[place] > 0
     regions, candidate = group.regions[place][inside], group.candidate[place][inside]
     alpha = attention(grounding.model, regions, np.ones(len(regions), np.float32), words)
-    extra = residual(candidate, regions)
     missing = residual(regions, candidate)
+    said = group.reference[group.owner == place][:, inside]
+    extra = beyond(candidate, np.concatenate([regions[None], said]))
+    own = content(grounding.batch.texts[text])
+    spoken = content(" ".join(grounding.batch.reference_texts(row))) if len(said) else []
+    unsaid = [word for word in own if word not in spoken]
     found = {
         "words": names,
         "attention": alpha.round(4).tolist(),
@@ -67,25 +76,10 @@ def reasons(grounding: Grounding, group: Group, place: int) -> dict[str, Any]:
         "extra_by_region": np.linalg.norm(extra, axis=1).round(4).tolist(),
         "missing_by_region": np.linalg.norm(missing, axis=1).round(4).tolist(),
         "boxes": grounding.found.boxes[grounding.batch.images[row]][inside].round(4).tolist(),
-        "nearest_to_extra": nearest(extra, words, names),
+        "extra_words": grounding.meanings.nearest(extra.mean(axis=0), unsaid),
+        "nearest_to_extra": [[item["word"] for item in grounding.meanings.nearest(part, own, 3)] for part in extra],
     }
-    references = np.flatnonzero(group.owner == place)
-    if references.size:
-        found["missing_words"] = _missing_words(grounding, group, place, references)
+    if len(said):
+        left = residual(said, candidate[None]).mean(axis=(0, 1))
+        found["missing_words"] = grounding.meanings.nearest(left, [word for word in spoken if word not in own])
     return found
-
-
-def _missing_words(grounding: Grounding, group: Group, place: int, references: Array) -> list[dict[str, Any]]:
-    """Words of the references nearest to what the candidate leaves out, strongest first."""
-    row = int(group.rows[place])
-    inside = group.mask[place] > 0
-    candidate = group.candidate[place][inside]
-    strength: dict[str, float] = {}
-    texts = [text for text in grounding.batch.references(row) if grounding.words.lengths()[text] > 0]
-    for text, reference in zip(texts, references):
-        left = unit(residual(group.reference[reference][inside], candidate)).mean(axis=0)
-        for name, value in zip(pieces(grounding, int(text)), grounding.words[int(text)] @ left):
-            if name[:1].isalnum():
-                strength[name] = max(strength.get(name, -1.0), float(value))
-    best = sorted(strength, key=lambda name: -strength[name])[:5]
-    return [{"word": name, "strength": round(strength[name], 4)} for name in best]
