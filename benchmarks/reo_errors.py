@@ -26,6 +26,7 @@ from vericap.metrics.reo_reasons import beyond, residual
 from vericap.metrics.word_meanings import content
 from vericap.models.scan import unit
 from vericap.run.batch import Batch, Settings
+from vericap.run.engine import score_batch
 from vericap.samples import Sample
 from vericap.train.data import flickr8k
 
@@ -79,6 +80,24 @@ def findings(cases: list[Case], what: str, model: str = "default") -> dict[str, 
     return found
 
 
+def explained(cases: list[Case], what: str, model: str = "default") -> tuple[float, float]:
+    """Shares (percent) of cases in which --explain names a word of the edit first, or among its five words.
+
+    The worse caption is explained against image and references; a plural or singular of the noun counts.
+    """
+    samples = [Sample(str(i), case.after, case.references, case.key) for i, case in enumerate(cases)]
+    settings = Settings(images=ROOT / "flickr8k" / "Images", explain=True)
+    result = score_batch(samples, [f"reo-omission:model={model}"], settings)
+    (found,) = result.statistics.values()
+    hits = []
+    for case, reasons in zip(cases, found.explanations or ()):
+        named = [item["word"] for item in (reasons or {}).get(f"{what}_words", [])]
+        edit = content(" ".join(case.words))
+        hits.append([word in edit or case.noun in word for word in named])
+    first = [bool(row) and row[0] for row in hits]
+    return 100 * float(np.mean(first)), 100 * float(np.mean([any(row) for row in hits]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=500)
@@ -88,7 +107,8 @@ def main() -> None:
     print("| error | truth | cases | cosine, mean | 10 % | median | 90 % | nearest word right | cosine, other words |")
     print("|---|---|---|---|---|---|---|---|---|")
     shown = []
-    for what, cases in (("extra", added(data, args.cases)), ("missing", dropped(data, args.cases))):
+    edits = {"extra": added(data, args.cases), "missing": dropped(data, args.cases)}
+    for what, cases in edits.items():
         for truth, rows in findings(cases, what, args.model).items():
             cosines = [row.cosine for row in rows]
             spread = " | ".join(f"{value:.3f}" for value in np.quantile(cosines, (0.1, 0.5, 0.9)))
@@ -98,6 +118,9 @@ def main() -> None:
             )
             if truth == "caption":
                 shown += [(what, case, row) for case, row in list(zip(cases, rows))[:6]]
+    for what, cases in edits.items():
+        first, among = explained(cases, what, args.model)
+        print(f"--explain names a word of the edit: {what}, first {first:.1f} %, among five {among:.1f} %")
     for what, case, row in shown:
         print(f"{what}: {case.phrase!r} of {case.before!r}: nearest {row.nearest!r}, cosine {row.cosine:.2f}")
 
