@@ -50,6 +50,8 @@ def test_states_resume_to_the_same_file(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "x-states-2.f16").write_bytes(whole[: int(offsets[5]) * 768])
     again, _ = kept.token_states(DATA, tmp_path, "x", per_image=2)
     np.testing.assert_array_equal(again, expected.states)
+    first = Captioned(DATA.keys[:2], TEXTS[:2])
+    np.testing.assert_array_equal(kept.token_states(first, tmp_path, "x", per_image=2)[1], offsets[:5])
     other = Captioned(DATA.keys, TEXTS[::-1])
     with pytest.raises(InputError, match="other captions"):
         kept.token_states(other, tmp_path, "x", per_image=2)
@@ -77,3 +79,22 @@ def test_sentences_resume_and_serve_a_smaller_part(tmp_path: Path, monkeypatch: 
     assert kept.sentences(first, tmp_path, "x").shape == (2, 5, 384)
     with pytest.raises(InputError, match="other images"):
         kept.sentences(Captioned(DATA.keys[1:3], TEXTS[1:3]), tmp_path, "x")
+
+
+@pytest.mark.parametrize("name", ["x-captions.part", "x-states-1.f16"])
+def test_two_processes_do_not_write_one_file(name: str, tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def make() -> object:
+        if name.endswith("part"):
+            return kept.sentences(DATA, tmp_path, "x")
+        return kept.token_states(DATA, tmp_path, "x", per_image=1)
+
+    with (tmp_path / name).open("ab") as stream:  # as another process would
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process is making"):
+            make()
+    make()
+    with (tmp_path / name).open("ab") as stream:  # a finished file is read by anyone
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        make()

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,31 +83,48 @@ def token_states(data: Captioned, folder: Path, name: str, *, per_image: int, th
     stem = f"{name}-states-{per_image}"
     states_file, offsets_file = folder / f"{stem}.f16", folder / f"{stem}-offsets.npy"
     captions = [text for five in data.captions for text in five[:per_image]]
-    offsets = np.load(offsets_file, allow_pickle=False) if offsets_file.is_file() else np.zeros(1, dtype=np.int64)
     encoder = Encoder()
+    encoder.session()
+    folder.mkdir(parents=True, exist_ok=True)
+    offsets = _offsets(offsets_file)
+    if len(offsets) <= len(captions):
+        with states_file.open("ab") as stream:
+            _hold(stream, states_file)
+            _append_states(stream, states_file, offsets_file, captions, encoder, threads)
+        offsets = _offsets(offsets_file)
+    else:  # whole, and maybe of more images
+        offsets = offsets[: len(captions) + 1]
+        _check_states(encoder, captions, states_file, offsets)
+    return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, WIDTH), offsets
+
+
+def _append_states(
+    stream: IO[bytes], states_file: Path, offsets_file: Path, captions: list[str], encoder: Encoder, threads: int
+) -> None:
+    offsets = _offsets(offsets_file)
     if len(offsets) > 1:
         _check_states(encoder, captions, states_file, offsets)
-    else:
-        states_file.write_bytes(b"")
-    os.truncate(states_file, int(offsets[-1]) * WIDTH * 2)  # what was written after the last note is written again
-    encoder.session()
+    stream.truncate(int(offsets[-1]) * WIDTH * 2)  # what was written after the last note is written again
     done, block = len(offsets) - 1, _BLOCK * PER_IMAGE
-    with ThreadPoolExecutor(threads) as pool, Bar(what="token states", total=len(captions) - done, unit="text") as bar:
+    left = len(captions) - done
+    with ThreadPoolExecutor(threads) as pool, Bar(what="token states", total=left, unit="text") as bar:
         for start in range(done, len(captions), block):
             texts = captions[start : start + block]
-            parts = list(pool.map(encoder.token_states, [texts[i : i + 256] for i in range(0, len(texts), 256)]))
-            with states_file.open("ab") as stream:
-                for part in parts:
-                    stream.write(part.states.tobytes())
-                    offsets = np.concatenate([offsets, offsets[-1] + part.offsets[1:]])
+            for part in pool.map(encoder.token_states, [texts[i : i + 256] for i in range(0, len(texts), 256)]):
+                stream.write(part.states.tobytes())
+                offsets = np.concatenate([offsets, offsets[-1] + part.offsets[1:]])
+            stream.flush()
             _save(offsets_file, offsets)
             bar.advance(len(texts))
-    return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, WIDTH), offsets
+
+
+def _offsets(file: Path) -> Ints:
+    return np.load(file, allow_pickle=False) if file.is_file() else np.zeros(1, dtype=np.int64)
 
 
 def _check_states(encoder: Encoder, captions: list[str], file: Path, offsets: Ints) -> None:
     count = len(offsets) - 1
-    fits = count <= len(captions) and file.is_file() and file.stat().st_size >= int(offsets[-1]) * WIDTH * 2
+    fits = file.is_file() and file.stat().st_size >= int(offsets[-1]) * WIDTH * 2
     if fits:
         states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, WIDTH)
         for place in _spread(count):
@@ -130,13 +147,23 @@ def filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array],
         _check(kept, shape, compute, file, len(kept))
         return kept[: shape[0]]
     file.parent.mkdir(parents=True, exist_ok=True)
-    done = int(note.read_text()) if note.is_file() and part.is_file() else 0
+    with part.open("ab") as held:
+        _hold(held, file)
+        _fill(part, note, shape, compute, what=what, threads=threads)
+        os.replace(part, file)
+        note.unlink(missing_ok=True)
+    return np.load(file, mmap_mode="c", allow_pickle=False)
+
+
+def _fill(
+    part: Path, note: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array], *, what: str, threads: int
+) -> None:
+    done = int(note.read_text()) if note.is_file() else 0
     array = np.lib.format.open_memmap(part, "r+" if done else "w+", np.float16, None if done else shape)
     if done:
         _check(array, shape, compute, part, done)
-    edges = list(range(done, shape[0], _BLOCK))
     with ThreadPoolExecutor(threads) as pool, Bar(what=what, total=shape[0] - done, unit="image") as bar:
-        for start in edges:
+        for start in range(done, shape[0], _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, shape[0]))
             parts = [piece for piece in np.array_split(rows, threads) if len(piece)]
             for piece, found in zip(parts, pool.map(compute, parts)):
@@ -144,10 +171,6 @@ def filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array],
             array.flush()
             note.write_text(str(int(rows[-1]) + 1))
             bar.advance(len(rows))
-    del array
-    os.replace(part, file)
-    note.unlink(missing_ok=True)
-    return np.load(file, mmap_mode="c", allow_pickle=False)
 
 
 def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array], file: Path, done: int) -> None:
@@ -159,9 +182,22 @@ def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array]
 
 
 def _cosines(a: Array, b: Array) -> Array:
-    """Of vectors on the last axis, wherever both have a length."""
-    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    return np.where(lengths > 0, (a * b).sum(axis=-1) / np.maximum(lengths, 1e-12), 1.0)
+    """Of vectors on the last axis; a zero vector is like another zero vector only."""
+    first, second = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
+    cosine = (a * b).sum(axis=-1) / np.maximum(first * second, 1e-12)
+    return np.where((first == 0) & (second == 0), 1.0, cosine)
+
+
+def _hold(stream: IO[bytes], file: Path) -> None:
+    """Keep others from writing a file as long as the stream is open; falls with this process. Not on Windows."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise InputError(f"another process is making {file}; start again when it has finished") from error
 
 
 def _save(file: Path, array: Array) -> None:
