@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from caption_sets import ROOT
 
+from vericap.metrics.faier_plus import Scorer
 from vericap.models import faier, scan, vse
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
@@ -68,11 +69,7 @@ def faier_matrix(batch: Batch, model: str) -> np.ndarray:
 
 
 def faier_plus_matrix(batch: Batch, model: str) -> np.ndarray:
-    """FAIEr-plus brings its own matrix."""
-    from vericap.models import faier_plus
-
-    found: np.ndarray = faier_plus.matrix(batch, model)  # type: ignore[attr-defined]
-    return found
+    return Scorer(batch, model, references=False).matrix()
 
 
 # One line for a new model: name -> function of a batch and of the model's name or folder.

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from vericap.errors import VericapError
-from vericap.metrics.faier_plus import FaierPlus
+from vericap.metrics.faier_plus import FaierPlus, Scorer
 from vericap.models.faier_plus import LEVELS
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
@@ -160,3 +160,12 @@ def test_reasons(model: str) -> None:
     assert "note" in second
     assert "references" not in second
     json.dumps(found.explanations)
+
+
+def test_the_matrix_holds_every_pair(model: str) -> None:
+    samples = [Sample(str(i), text, (), image) for i, (text, image) in enumerate(zip(CAPTIONS, ("x", "few", "x", "y")))]
+    batch = batch_of(samples)
+    found = Scorer(batch, model, references=False).matrix(together=3)
+    assert found.shape == (3, 4)
+    own = found[batch.images, batch.candidates]
+    np.testing.assert_allclose(own, scores(model, samples), atol=1e-5)

@@ -192,6 +192,34 @@ class Scorer:
         gain = np.where(guided, score - fidelity, np.nan)
         return {"score": score, "fidelity": fidelity, "adequacy": adequacy, "gain": gain, **levels}
 
+    def matrix(self, *, together: int = 64) -> Array:
+        """Scores of every image with every text of the batch, without references (retrieval)."""
+        mask = self.found.mask.astype(bool)
+        boxes = np.asarray(self.found.boxes, dtype=np.float32)
+        visual = self.model.regions(self.encoder.embed(self.found.features), boxes, mask)
+        images, regions = mask.shape
+        columns = []
+        for start in range(0, len(self.batch.texts), together):
+            numbers = np.arange(start, min(start + together, len(self.batch.texts)))
+            parts = [self.states[int(text)] for text in numbers]
+            texts = faier_text.padded(parts, [self.layout(int(t)) for t in numbers], self._sentences(numbers))
+            levels = []
+            for level, nodes in self.model.nodes(texts).items():
+                captions, count, d = nodes.vectors.shape
+                similar = visual[level].reshape(-1, d) @ nodes.vectors.reshape(-1, d).T
+                similar = similar.reshape(images, regions, captions * count)
+                best = np.where(mask[:, :, None], similar, -np.inf).max(axis=1).reshape(images, captions, count)
+                value = (np.where(nodes.mask, best, 0.0) * nodes.weights).sum(axis=-1)
+                value = np.where(nodes.mask.any(axis=1), value, np.nan)
+                levels.append(self.model.calibrated("alone", level, value))
+            whole = [
+                self.model.seen_sentence(visual["sentence"], mask, np.repeat(s[None], images, 0))
+                for s in texts.sentences
+            ]
+            levels.append(self.model.calibrated("alone", "sentence", np.stack(whole, axis=1)))
+            columns.append(_mean(levels))
+        return np.concatenate(columns, axis=1)
+
     def union(self, level: str, group: Group, counts: Ints) -> Array:
         """Union nodes of every (image, references)."""
         visual = group.visual[level][group.union_images]
