@@ -14,31 +14,11 @@ from typing import Any
 
 from vericap.errors import InputError
 from vericap.train import backbone, backbone_store, data, lite
-from vericap.train.trainer import Plan
+from vericap.train.options import add_plan, plan_of
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import pixels
 
 _EXAMPLES = 50  # photos whose activations set the ranges of the 8-bit blocks
-
-
-def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
-    group = parser.add_argument_group("plan")
-    group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps})")
-    group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
-    group.add_argument("--patience", type=int, default=0, help="validations without progress before stopping")
-    group.add_argument("--seed", type=int, default=0)
-    group.add_argument("--threads", type=int, default=2)
-
-
-def plan_of(args: argparse.Namespace) -> Plan:
-    return Plan(
-        steps=args.steps,
-        validate=args.validate,
-        patience=args.patience,
-        seed=args.seed,
-        threads=args.threads,
-        warmup=min(100, max(args.steps // 10, 1)),
-    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Arguments and data that `vericap train vse` and `vericap train scan` share."""
+"""Arguments and data that the training commands share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 
 from vericap.errors import InputError
 from vericap.train import data
-from vericap.train.backbone_command import add_plan, plan_of
+from vericap.train.trainer import Plan
 from vericap.vision.store import Store
-
-__all__ = ["add_data", "add_plan", "in_store", "parts", "plan_of", "shares", "work_folder"]
 
 
 def add_data(parser: argparse.ArgumentParser, *, batch: int, name: str) -> None:
@@ -79,3 +77,23 @@ def in_store(wanted: data.Captioned, store: Store) -> data.Captioned:
     if not keys:
         raise InputError(f"none of the {len(wanted)} images is in {store.folder} (for example '{wanted.keys[0]}')")
     return data.Captioned(keys, captions)
+
+
+def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
+    group = parser.add_argument_group("plan")
+    group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps})")
+    group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
+    group.add_argument("--patience", type=int, default=0, help="validations without progress before stopping")
+    group.add_argument("--seed", type=int, default=0)
+    group.add_argument("--threads", type=int, default=2)
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    return Plan(
+        steps=args.steps,
+        validate=args.validate,
+        patience=args.patience,
+        seed=args.seed,
+        threads=args.threads,
+        warmup=min(100, max(args.steps // 10, 1)),
+    )
