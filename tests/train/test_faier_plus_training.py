@@ -13,7 +13,7 @@ from safetensors.numpy import load_file  # noqa: E402
 
 from vericap.models import faier_plus as plain  # noqa: E402
 from vericap.models.faier_text import Layout  # noqa: E402
-from vericap.train import faier_plus as learned  # noqa: E402
+from vericap.train import faier_plus_training as learned  # noqa: E402
 from vericap.train.data import Draw  # noqa: E402
 from vericap.train.faier_plus_data import Captions, Source  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from vericap.models import vse
-from vericap.train import data, faier_plus, kept, options
+from vericap.train import data, kept, options
+from vericap.train import faier_plus_training as training
 from vericap.train.faier_plus_data import Source, source
 from vericap.train.scan_command import encoder_name
 from vericap.vision.store import Store, check_same
@@ -22,13 +23,13 @@ _VALIDATED = 300  # dev photos; all pairs with their captions are scored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_data(parser, batch=faier_plus.Options.batch, name="vericap-faier-plus")
+    options.add_data(parser, batch=training.Options.batch, name="vericap-faier-plus")
     parser.add_argument(
         "--encoder", default="default", metavar="NAME", help="image-sentence encoder: default or a folder"
     )
     parser.add_argument("--captions-per-image", type=int, default=5, choices=range(2, 6), metavar="K", help="read (5)")
-    parser.add_argument("--ranking", type=float, default=faier_plus.Options.ranking, help="weight of changed captions")
-    parser.add_argument("--rate", type=float, default=faier_plus.Options.rate, help="learning rate")
+    parser.add_argument("--ranking", type=float, default=training.Options.ranking, help="weight of changed captions")
+    parser.add_argument("--rate", type=float, default=training.Options.rate, help="learning rate")
     options.add_plan(parser, steps=600)
 
 
@@ -48,13 +49,13 @@ def run(args: argparse.Namespace) -> int:
 
     *sources, dev = [made(name, part) for name, part in options.parts(args, store)]
     states = np.asarray(sources[0].captions.states[:200_000], dtype=np.float32)
-    trained = faier_plus.train(
+    trained = training.train(
         sources,
         options.shares(args.batch, len(sources)),
         dev,
         output,
         plan=options.plan_of(args),
-        options=faier_plus.Options(batch=args.batch, ranking=args.ranking, rate=args.rate),
+        options=training.Options(batch=args.batch, ranking=args.ranking, rate=args.rate),
         fingerprint=store.fingerprint,
         encoder=encoder,
         token_mean=states.mean(axis=0),

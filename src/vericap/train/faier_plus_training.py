@@ -1,0 +1,244 @@
+"""Train FAIEr-plus: batches with references drawn anew, what they learn from, validation.
+
+For every image some captions are references (0 to 3, drawn at random), others candidates; the teacher is the cosine
+between a candidate and the image's captions that were *not* given, so that references are used as people use them: to
+guess what a further person would say. Every level and part learns it on its own (distillation); the sum learns to
+tell images apart (0.1 InfoNCE) and to put a caption above a copy with one claim changed (ranking).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vericap.models.faier_plus import LEVELS, Texts
+from vericap.train import losses
+from vericap.train.backbone import write_meta
+from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.faier_plus import Block, FaierPlusModule
+from vericap.train.faier_plus_data import Source
+from vericap.train.trainer import Losses, Plan, Trainer
+from vericap.train.validate import agreement, near_pairs, recall
+from vericap.vision.regions import LEVELS as WINDOWS
+from vericap.vision.regions import pyramid
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Options:
+    """What moves the result, besides the data and the plan."""
+
+    batch: int = 48
+    candidates: int = 2  # captions of every image that are scored with every image
+    references: int = 3  # most references of an image in training
+    hidden: int = 384
+    rate: float = 5e-4
+    contrast: float = 0.1
+    ranking: float = 0.1  # weight of the loss on changed captions
+    margin: float = 0.03  # by which a caption should stand above its changed copy, in the teacher's cosine
+
+
+class Task:
+    """Batches and validation of one training."""
+
+    def __init__(self, model: FaierPlusModule, sources: list[Source], shares: list[int], dev: Source, options: Options):
+        self.model, self.sources, self.options, self.dev = model, sources, options, dev
+        self._draws = [Draw(len(source), share, 11 + i) for i, (source, share) in enumerate(zip(sources, shares))]
+        self._pairs = near_pairs(np.asarray(dev.sentences, dtype=np.float32))
+        self._boxes = torch.from_numpy(pyramid(WINDOWS))
+
+    def _visual(self, features: Array) -> dict[str, Tensor]:
+        embedded = torch.from_numpy(np.asarray(features, dtype=np.float32))
+        images, regions, _ = embedded.shape
+        boxes = self._boxes[None, :regions].expand(images, -1, -1)
+        return self.model.regions(embedded, boxes, torch.ones(images, regions, dtype=torch.bool))
+
+    def losses(self, step: int, generator: np.random.Generator) -> Losses:
+        batch = Batch.draw(self.sources, self._draws, step, generator, self.options)
+        found, scores = self.model.parts(self._visual(batch.features), batch.candidates, batch.references)
+        own = batch.target.shape[1]  # the changed captions come after
+        distilled = torch.stack(
+            [_distilled(values[:, :own], holds[:, :own], batch.target) for values, holds in found.values()]
+        ).sum() / len(LEVELS)
+        rows = torch.arange(len(scores))
+        right, wrong = scores[rows, rows * self.options.candidates], scores[rows, own:].diagonal()
+        ranking = F.relu(self.options.margin - (right - wrong))[batch.changed]
+        ranked = ranking.mean() / self.options.margin if len(ranking) else torch.zeros(())
+        contrast = losses.info_nce(scores[:, rows * self.options.candidates], self.model.contrast.exp())
+        loss = distilled + self.options.contrast * contrast + self.options.ranking * ranked
+        return {"loss": loss, "distilled": distilled, "contrast": contrast, "ranked": ranked}
+
+    def validate(self) -> dict[str, float]:
+        """Reference-free retrieval and agreement, and how often a changed caption is seen."""
+        dev, columns = self.dev, []
+        visual = self._visual(dev.features[:])
+        for start in range(0, len(dev) * PER_IMAGE, 200):
+            block = Block.of(dev.texts(np.arange(start, min(start + 200, len(dev) * PER_IMAGE))))
+            columns.append(self.model.parts(visual, block, [])[1])
+        scores = torch.cat(columns, dim=1).numpy()
+        rows = np.flatnonzero(dev.changed_there)
+        wrong = np.zeros(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), 50):
+            part = rows[start : start + 50]
+            some = {level: values[part] for level, values in visual.items()}
+            found = self.model.parts(some, Block.of(dev.changed(part)), [])[1]
+            wrong[start : start + 50] = found.diagonal().numpy()
+        right = scores[rows, rows * PER_IMAGE]
+        seen = 100.0 * float((right > wrong).mean()) if len(rows) else float("nan")
+        return {"agreement": agreement(scores, self._pairs), **recall(scores), "changed": seen}
+
+
+@dataclass
+class Batch:
+    features: Array
+    candidates: Block
+    references: list[tuple[Block, Tensor]]
+    target: Tensor  # (images, own candidates)
+    changed: Tensor  # (images,) whether a changed copy of the first candidate exists
+
+    @classmethod
+    def draw(
+        cls, sources: list[Source], draws: list[Draw], step: int, generator: np.random.Generator, options: Options
+    ) -> Batch:
+        features, sentences, own_texts, changed, chosen = [], [], [], [], []
+        given: list[list[Texts]] = [[] for _ in range(options.references)]
+        there = []
+        for source, draw in zip(sources, draws):
+            rows = draw.batch(step)
+            order = np.stack([generator.permutation(source.per_image) for _ in rows])
+            # The changed copy is of the first caption: it is a candidate, and no reference.
+            order[:, : options.candidates] = _first(order, options.candidates)
+            count = generator.integers(0, options.references + 1, len(rows))
+            features.append(np.asarray(source.features[rows], dtype=np.float32))
+            sentences.append(np.asarray(source.sentences[rows], dtype=np.float32))
+            picked = order[:, : options.candidates]
+            own_texts.append(source.texts((rows[:, None] * source.per_image + picked).reshape(-1)))
+            changed.append((source.changed(rows), source.changed_there[rows]))
+            use = np.zeros((len(rows), options.references), dtype=bool)
+            places = np.zeros((len(rows), options.references), dtype=np.int64)
+            for j in range(options.references):
+                place = options.candidates + j
+                if place < source.per_image:
+                    places[:, j] = order[:, place]
+                    use[:, j] = j < count
+                given[j].append(source.texts(rows * source.per_image + places[:, j]))
+            there.append(use)
+            chosen.append((picked, places))
+        texts = [*own_texts, *(part for part, _ in changed)]
+        use = np.concatenate(there)
+        references = [
+            (Block.of(joined(parts)), torch.from_numpy(use[:, j])) for j, parts in enumerate(given) if use[:, j].any()
+        ]
+        target = _target(np.concatenate(sentences), np.concatenate([p for p, _ in chosen]), use, chosen)
+        return cls(
+            np.concatenate(features),
+            Block.of(joined(texts)),
+            references,
+            torch.from_numpy(target),
+            torch.from_numpy(np.concatenate([flags for _, flags in changed])),
+        )
+
+
+def _first(order: Array, candidates: int) -> Array:
+    """Move caption 0 to the front of each row's order; the others keep theirs."""
+    for row in order:
+        place = int(np.flatnonzero(row == 0)[0])
+        row[1 : place + 1] = row[:place].copy()
+        row[0] = 0
+    return order[:, :candidates]
+
+
+def _target(sentences: Array, own: Array, use: Array, chosen: list[tuple[Array, Array]]) -> Array:
+    """Cosine of every candidate to the captions of each image that were not given and are not the candidate."""
+    images, per_image, _ = sentences.shape
+    held = np.ones((images, per_image), dtype=np.float32)
+    places = np.concatenate([p for _, p in chosen])
+    for j in range(use.shape[1]):
+        held[np.flatnonzero(use[:, j]), places[use[:, j], j]] = 0.0
+    candidates = sentences[np.arange(images)[:, None], own]  # (images, k, d)
+    flat = candidates.reshape(-1, sentences.shape[-1])
+    mean = (sentences * held[:, :, None]).sum(axis=1) / held.sum(axis=1)[:, None]
+    target = mean @ flat.T
+    for k in range(own.shape[1]):
+        rest = held.copy()
+        rest[np.arange(images), own[:, k]] = 0.0
+        others = (sentences * rest[:, :, None]).sum(axis=1) / np.maximum(rest.sum(axis=1), 1.0)[:, None]
+        target[np.arange(images), np.arange(images) * own.shape[1] + k] = (others * candidates[:, k]).sum(axis=-1)
+    return np.asarray(target, dtype=np.float32)
+
+
+def _distilled(values: Tensor, holds: Tensor, target: Tensor) -> Tensor:
+    """Squared error where a part holds, as a share of the target's variance."""
+    error = (values - target) ** 2 * holds
+    return error.sum() / holds.sum().clamp(min=1) / target.var().clamp(min=1e-6)
+
+
+def joined(parts: list[Texts]) -> Texts:
+    """Padded captions of several sources in one block."""
+    longest, most = max(p.states.shape[1] for p in parts), max(p.averages.shape[1] for p in parts)
+
+    def grown(value: Array, *shape: int) -> Array:
+        return np.pad(value, [(0, 0), *((0, full - have) for full, have in zip(shape, value.shape[1:]))])
+
+    return Texts(
+        np.concatenate([grown(p.states, longest, p.states.shape[2]) for p in parts]),
+        np.concatenate([grown(p.mask, longest) for p in parts]),
+        np.concatenate([grown(p.averages, most, longest) for p in parts]),
+        np.concatenate([p.sentences for p in parts]),
+    )
+
+
+def train(
+    sources: list[Source],
+    shares: list[int],
+    dev: Source,
+    output: str | Path,
+    *,
+    plan: Plan,
+    options: Options,
+    fingerprint: str,
+    encoder: str,
+    token_mean: Array,
+    name: str = "vericap-faier-plus",
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train, then write `faier_plus/` with weights (float16) and meta.json below the folder."""
+    from safetensors.numpy import save_file
+
+    torch.manual_seed(plan.seed)
+    model = FaierPlusModule(options.hidden)
+    model.start_from(token_mean)
+    slow = [model.calibration, model.sharpness, *model.temperature.values(), *model.gate.values(), model.contrast]
+    fast = {id(parameter) for parameter in slow}
+    groups = [
+        {"params": [p for p in model.parameters() if id(p) not in fast], "lr": options.rate},
+        {"params": slow, "lr": 10 * options.rate},
+    ]
+    describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": shares}
+    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    task = Task(model, sources, shares, dev, options)
+    state = trainer.run(task.losses, task.validate)
+    trainer.load_best()
+    trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    folder = Path(output) / "faier_plus"
+    folder.mkdir(parents=True, exist_ok=True)
+    halved = {key: value.astype(np.float16) for key, value in model.weights().items()}
+    save_file(halved, folder / "faier_plus.safetensors")
+    meta = {
+        "name": name,
+        "fingerprint": fingerprint,
+        "encoder": encoder,
+        "licence": "Apache-2.0",
+        "source": "trained by `vericap train faier-plus`; text side: the shipped sentence encoder",
+        "trained": trained,
+    }
+    write_meta(folder, meta)
+    return trained
