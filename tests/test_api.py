@@ -16,9 +16,7 @@ REFERENCES = [["a dog is running", "the dog runs"], ["two cats sleep"]]
 def test_lists_dicts_and_tables_agree() -> None:
     lists = vericap.score(CANDIDATES, REFERENCES, metrics=["rouge-l", "bleu-1"])
     keyed = vericap.score(dict(enumerate(CANDIDATES)), dict(enumerate(REFERENCES)), metrics="rouge-l,bleu-1")
-    table = vericap.score(
-        pa.table({"candidate": CANDIDATES, "references": REFERENCES}), metrics="rouge-l,bleu-1"
-    )
+    table = vericap.score(pa.table({"candidate": CANDIDATES, "references": REFERENCES}), metrics="rouge-l,bleu-1")
     for other in (keyed, table):
         np.testing.assert_array_equal(lists["rouge-l"], other["rouge-l"])
         assert lists.corpus["bleu-1"].value == other.corpus["bleu-1"].value

@@ -65,9 +65,7 @@ def test_output_has_a_row_per_caption(captions: Path, tmp_path: Path, suffix: st
     assert all(float(row["rouge-l"]) > 0 for row in rows)
 
 
-def test_bad_records_are_reported_kept_and_change_the_exit_code(
-    captions: Path, tmp_path: Path, capsys
-) -> None:
+def test_bad_records_are_reported_kept_and_change_the_exit_code(captions: Path, tmp_path: Path, capsys) -> None:
     with captions.open("a", encoding="utf-8") as stream:
         stream.write('{"id": "4", "candidate": \n')
         stream.write('{"id": "5", "candidate": 5, "references": ["x"]}\n')
@@ -170,9 +168,7 @@ def test_doctor_finds_what_the_plain_install_needs(capsys) -> None:
 
 def test_version_is_quick_and_import_is_light() -> None:
     start = time.perf_counter()
-    shown = subprocess.run(
-        [sys.executable, "-m", "vericap", "--version"], capture_output=True, text=True, check=True
-    )
+    shown = subprocess.run([sys.executable, "-m", "vericap", "--version"], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == f"vericap {__version__}"
     assert time.perf_counter() - start < 3.0  # CI machines are busy; benchmarks/ measures the real figure
     code = "import sys, vericap; print([m for m in ('numpy', 'torch', 'spacy') if m in sys.modules])"

@@ -68,9 +68,7 @@ def alignments(matches: list[list[Match]], i: int = 0, taken: frozenset[int] = f
 
 def rank(matches: list[Match]) -> tuple[int, int]:
     """Matched words (not exact: half, cut off), then chunks."""
-    matched = sum(
-        m.length + m.other_length if m.stage == 0 else m.length // 2 + m.other_length // 2 for m in matches
-    )
+    matched = sum(m.length + m.other_length if m.stage == 0 else m.length // 2 + m.other_length // 2 for m in matches)
     breaks = sum(
         (b.start, b.other) != (a.start + a.length, a.other + a.other_length) for a, b in itertools.pairwise(matches)
     )

@@ -26,17 +26,7 @@ def photo_folder() -> Path:
     return found
 
 
-def present(part: str) -> bool:
-    return (store.ROOT / part / "meta.json").is_file()
-
-
-METRICS = [
-    pytest.param("vse", marks=pytest.mark.skipif(not present("vse"), reason="vse is not in this checkout")),
-    pytest.param("reo-relevance", marks=pytest.mark.skipif(not present("scan"), reason="scan is not in this checkout")),
-]
-
-
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", ["vse", "reo-relevance", "faier", "faier-plus"])
 def test_own_caption_scores_highest(metric: str) -> None:
     folder = photo_folder()
     there = [name for name in PHOTOS if any(folder.glob(f"{name}.*"))]
@@ -46,13 +36,12 @@ def test_own_caption_scores_highest(metric: str) -> None:
     assert (scores.argmax(axis=1) == np.arange(len(there))).all()
 
 
-@pytest.mark.skipif(not present("vse"), reason="vse is not in this checkout")
 def test_parts_belong_together() -> None:
-    from vericap.models import vse
+    from vericap.models import faier, faier_plus, scan, vse
     from vericap.vision.regions import Extractor
 
-    assert Extractor().fingerprint == vse.load("default").fingerprint
-    if present("scan"):
-        from vericap.models import scan
-
-        assert scan.load("default").fingerprint == vse.load("default").fingerprint
+    expected = Extractor().fingerprint
+    assert vse.load("default").fingerprint == expected
+    assert scan.load("default").fingerprint == expected
+    assert faier_plus.load("default").fingerprint == expected
+    assert faier.load("default").config.fingerprint == expected

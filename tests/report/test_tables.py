@@ -10,9 +10,7 @@ from vericap.report.tables import Table, width
 
 
 def table() -> Table:
-    return Table(
-        ["name", "value"], [["a|b_%", 0.5], ["犬", None], ["c", float("nan")]], title="T", notes=["n"]
-    )
+    return Table(["name", "value"], [["a|b_%", 0.5], ["犬", None], ["c", float("nan")]], title="T", notes=["n"])
 
 
 def test_text_aligns_wide_characters() -> None:
