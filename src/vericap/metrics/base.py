@@ -76,16 +76,13 @@ class Statistics:
             problems.update({start + row: reason for row, reason in part.problems.items()})
             start += len(part.values)
         columns = {
-            name: np.concatenate([np.asarray(part.columns[name]) for part in parts])
-            for name in parts[0].columns
+            name: np.concatenate([np.asarray(part.columns[name]) for part in parts]) for name in parts[0].columns
         }
         explanations = None
         if all(part.explanations is not None for part in parts):
             explanations = [item for part in parts for item in part.explanations or ()]
         warnings = list(dict.fromkeys(text for part in parts for text in part.warnings))
-        return Statistics(
-            np.concatenate([p.values for p in parts]), problems, columns, explanations, warnings
-        )
+        return Statistics(np.concatenate([p.values for p in parts]), problems, columns, explanations, warnings)
 
 
 class Metric(ABC):

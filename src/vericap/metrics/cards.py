@@ -32,8 +32,7 @@ def card(name: str) -> str:
     if not found.options:
         return text
     lines = [
-        f"- `{key}={option.default}`: {option.help}{_choices(option.choices)}"
-        for key, option in found.options.items()
+        f"- `{key}={option.default}`: {option.help}{_choices(option.choices)}" for key, option in found.options.items()
     ]
     return "\n".join([text, "", "## Options", "", *lines])
 

@@ -34,9 +34,7 @@ class _Cider(Metric):
         source = self.source(batch)
         if source != "corpus":
             return table(source)
-        return DocumentFrequency.count(
-            batch.analysis("ngrams"), batch.reference_offsets, batch.reference_index
-        )
+        return DocumentFrequency.count(batch.analysis("ngrams"), batch.reference_offsets, batch.reference_index)
 
     def merge(self, states: Sequence[DocumentFrequency]) -> DocumentFrequency:
         if states[0].source != "corpus":
@@ -47,9 +45,7 @@ class _Cider(Metric):
         frequency: DocumentFrequency = self.prepare(batch) if state is None else state
         grams: NGrams = batch.analysis("ngrams")
         offsets, references = batch.reference_offsets, batch.reference_index
-        similarity = cosines(
-            grams, frequency.idf(grams), batch.candidates, offsets, references, clip=self.clip
-        )
+        similarity = cosines(grams, frequency.idf(grams), batch.candidates, offsets, references, clip=self.clip)
         counts = np.diff(offsets)
         if self.clip:
             similarity *= self.penalty(grams, np.repeat(batch.candidates, counts), references)[:, None]

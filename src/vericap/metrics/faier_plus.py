@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.metrics.base import Metric, Option, Statistics
+from vericap.metrics.spice_soft import Claims, phrase_vectors
 from vericap.metrics.vse import blank, image_problems
 from vericap.models import faier_plus, faier_text, vse
-from vericap.models.faier_plus import LEVELS, Nodes, Texts
+from vericap.models.faier_plus import CLAIMS, LEVELS, Nodes, Texts
 from vericap.run.batch import Batch
 from vericap.text import encoder
 from vericap.vision.store import Regions, check_same
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
+RELATIONS = 3.0  # weight of a relation among claims; objects and attributes have 1 (as in spice-soft)
 _SAMPLES, _PIECES = 256, 24_000  # held at once: samples of a group, and word pieces of its padded captions
 
 
@@ -36,7 +38,7 @@ class FaierPlus(Metric):
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         scorer = Scorer(batch, self.opt.model, references=self.opt.references == "auto")
-        names = ("score", "fidelity", "adequacy", "gain", *LEVELS)
+        names = ("score", "fidelity", "adequacy", "gain", *LEVELS, CLAIMS)
         table = {name: np.full(len(batch), np.nan) for name in names}
         explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
         for group in scorer.groups():
@@ -69,6 +71,7 @@ class Group:
     layouts: list[faier_text.Layout]
     numbers: Ints  # texts of the batch that `texts` holds
     nodes: dict[str, Nodes]
+    claims: Nodes  # what each text's scene graph claims, as phrases by themselves
     visual: dict[str, Array]
     inside: NDArray[np.bool_]  # (images, regions)
     union_images: Ints
@@ -155,11 +158,28 @@ class Scorer:
             layouts=layouts,
             numbers=numbers,
             nodes=self.model.nodes(texts),
+            claims=self._claims(numbers),
             visual=self.model.regions(embedded, boxes, inside),
             inside=inside,
             union_images=np.array([image for image, _ in keys], dtype=np.int64),
             references=list(keys.values()),
         )
+
+    def _claims(self, texts: Ints) -> Nodes:
+        """Phrases of the texts' graphs ("horse", "brown horse", "man ride horse"), embedded as semantic SPICE does."""
+        found = [Claims(self.graphs[int(text)], RELATIONS) for text in texts]
+        phrases = list(dict.fromkeys(phrase for own in found for phrase in own.phrases))
+        vectors = phrase_vectors(self.batch, phrases)
+        place = {phrase: number for number, phrase in enumerate(phrases)}
+        longest = max((len(own.phrases) for own in found), default=0)
+        shape = (len(found), max(longest, 1))
+        nodes = Nodes(np.zeros((*shape, encoder.WIDTH), np.float32), np.zeros(shape, bool), np.zeros(shape, np.float32))
+        for row, own in enumerate(found):
+            part = slice(0, len(own.phrases))
+            nodes.vectors[row, part] = vectors[[place[phrase] for phrase in own.phrases]]
+            nodes.mask[row, part] = True
+            nodes.weights[row, part] = own.weights / max(own.weights.sum(), 1.0)
+        return nodes
 
     def _sentences(self, texts: Ints) -> Array:
         """Centred sentence vectors: the encoder's states, averaged."""
@@ -170,19 +190,15 @@ class Scorer:
 
     def score(self, group: Group) -> dict[str, Array]:
         """Score, fidelity (the image alone), adequacy (the references alone), gain, and each level's share."""
-        alone, seen, told = {}, {}, {}
         counts = np.array([len(refs) for refs in group.references])
         guided = counts[group.unions] > 0
-        for level in LEVELS:
-            alone[level] = self._seen(level, group.visual[level][group.images], group, "alone")
-            if guided.any():
-                union = self.union(level, group, counts)
-                seen[level] = self._seen(level, union[group.unions], group, "seen")
-                told[level] = self._told(level, group, counts)
+        alone = {level: self._seen(level, group, "alone", counts) for level in (*LEVELS, CLAIMS)}
         fidelity = _mean(list(alone.values()))
         if not guided.any():
             nothing = np.full(len(group.rows), np.nan)
             return {"score": fidelity, "fidelity": fidelity, "adequacy": nothing, "gain": nothing, **alone}
+        seen = {level: self._seen(level, group, "seen", counts) for level in alone}
+        told = {level: self._told(level, group, counts) for level in alone}
         levels = {
             level: np.where(guided, np.where(np.isnan(told[level]), seen[level], (seen[level] + told[level]) / 2), own)
             for level, own in alone.items()
@@ -217,8 +233,17 @@ class Scorer:
                 for s in texts.sentences
             ]
             levels.append(self.model.calibrated("alone", "sentence", np.stack(whole, axis=1)))
+            levels.append(self._all_claims(visual["sentence"], mask, self._claims(numbers)))
             columns.append(_mean(levels))
         return np.concatenate(columns, axis=1)
+
+    def _all_claims(self, visual: Array, mask: NDArray[np.bool_], claims: Nodes) -> Array:
+        images, regions = mask.shape
+        captions, count, d = claims.vectors.shape
+        similar = (visual.reshape(-1, d) @ claims.vectors.reshape(-1, d).T).reshape(images, regions, -1)
+        best = np.where(mask[:, :, None], similar, -np.inf).max(axis=1).reshape(images, captions, count)
+        value = (np.where(claims.mask, best, 0.0) * claims.weights).sum(axis=-1)
+        return self.model.calibrated("alone", CLAIMS, np.where(claims.mask.any(axis=1), value, np.nan))
 
     def union(self, level: str, group: Group, counts: Ints) -> Array:
         """Union nodes of every (image, references)."""
@@ -234,25 +259,32 @@ class Scorer:
                 np.add.at(contexts, owner, self.model.attend(level, visual[owner], nodes) @ nodes.vectors)
         return self.model.union(level, visual, contexts, counts) * group.inside[group.union_images][..., None]
 
-    def _seen(self, level: str, union: Array, group: Group, part: str) -> Array:
-        inside = group.inside[group.images]
-        if level == "sentence":
-            values = self.model.seen_sentence(union, inside, group.texts.sentences[group.candidates])
-        else:
-            values, _ = self.model.seen(level, union, inside, group.nodes[level].rows(group.candidates))
-        return self.model.calibrated(part, level, values)
+    def _seen(self, level: str, group: Group, part: str, counts: Ints) -> Array:
+        return self.model.calibrated(part, level, self.seen(level, group, part, counts))
 
     def _told(self, level: str, group: Group, counts: Ints) -> Array:
+        return self.model.calibrated("told", level, self.told(level, group, counts))
+
+    def seen(self, level: str, group: Group, part: str, counts: Ints) -> Array:
+        """V of the samples: against the image alone, or as the references guide it (part `seen`)."""
+        inside = group.inside[group.images]
+        space = "sentence" if level == CLAIMS else level  # phrases live where sentences do
+        union = group.visual[space][group.images] if part == "alone" else self.union(space, group, counts)[group.unions]
         if level == "sentence":
-            sums = np.zeros((len(counts), group.texts.sentences.shape[1]), dtype=np.float32)
-            np.add.at(sums, np.repeat(np.arange(len(counts)), counts), group.texts.sentences[_flat(group.references)])
-            mean = sums / np.maximum(counts, 1)[:, None]
-            own = group.texts.sentences[group.candidates]
-            values = np.where(counts[group.unions] > 0, (mean[group.unions] * own).sum(axis=1), np.nan)
-        else:
-            merged = _merged(group.nodes[level], group.references)
-            values = self.model.told(group.nodes[level].rows(group.candidates), merged.rows(group.unions))
-        return self.model.calibrated("told", level, values)
+            return self.model.seen_sentence(union, inside, group.texts.sentences[group.candidates])
+        nodes = group.claims if level == CLAIMS else group.nodes[level]
+        return self.model.seen(level, union, inside, nodes.rows(group.candidates))[0]
+
+    def told(self, level: str, group: Group, counts: Ints) -> Array:
+        """T of the samples; NaN without references."""
+        if level != "sentence":
+            nodes = group.claims if level == CLAIMS else group.nodes[level]
+            return self.model.told(nodes.rows(group.candidates), _merged(nodes, group.references).rows(group.unions))
+        sums = np.zeros((len(counts), group.texts.sentences.shape[1]), dtype=np.float32)
+        np.add.at(sums, np.repeat(np.arange(len(counts)), counts), group.texts.sentences[_flat(group.references)])
+        mean = sums / np.maximum(counts, 1)[:, None]
+        own = group.texts.sentences[group.candidates]
+        return np.where(counts[group.unions] > 0, (mean[group.unions] * own).sum(axis=1), np.nan)
 
 
 def _flat(references: list[Ints]) -> Ints:

@@ -43,7 +43,7 @@ def reasons(scorer: Scorer, group: Group, place: int) -> dict[str, Any]:
     if len(references):
         found["told"] = _told(group, text, references, words)
         found["references"] = [_attention(scorer, group, image, int(other), inside) for other in references]
-    if not found["claims"]:
+    if not group.nodes["relation"].mask[text].any():
         found["note"] = "the caption has no attribute and no relation: that level is left out of its mean"
     return found
 
@@ -60,15 +60,20 @@ def _by_word(values: Array, words: list[tuple[str, list[int]]]) -> Array:
 
 
 def _claims(scorer: Scorer, group: Group, text: int, union: int, inside: Array, counts: Array) -> list[dict[str, Any]]:
-    """Attribute pairs and triplets with the score of their best region, the least supported first."""
-    regions = scorer.union("relation", group, counts)[union][inside]
-    vectors = group.nodes["relation"].vectors[text]
+    """Claims of the scene graph with their best region and their best backing by references, least seen first."""
+    regions = scorer.union("sentence", group, counts)[union][inside]
+    graph = scorer.graphs[int(group.numbers[text])]
+    others = [group.claims.vectors[other][group.claims.mask[other]] for other in group.references[union]]
+    told = np.concatenate(others) if others else np.zeros((0, regions.shape[1]), dtype=np.float32)
     found = []
-    for place, phrase in enumerate(group.layouts[text].names):
-        similar = regions @ vectors[place]
-        region = int(similar.argmax())
-        found.append({"claim": phrase, "score": round(float(similar[region]), 4), "region": region})
-    return sorted(found, key=lambda item: float(item["score"]))
+    for place, phrase in enumerate(graph.phrases(full=True)):
+        vector = group.claims.vectors[text, place]
+        similar = regions @ vector
+        item = {"claim": phrase, "seen": round(float(similar.max()), 4), "region": int(similar.argmax())}
+        if len(told):
+            item["told"] = round(float((told @ vector).max()), 4)
+        found.append(item)
+    return sorted(found, key=lambda item: float(item["seen"]))
 
 
 def _told(group: Group, text: int, references: Array, words: list[tuple[str, list[int]]]) -> list[float]:

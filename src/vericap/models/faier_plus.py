@@ -12,7 +12,9 @@ where there are references, with the references themselves:
     seen      V = sum_k w_k max_i z_i . h_ck          w: learned importance of the candidate's nodes, sums to 1
     told      T = (P + R) / 2,  P = sum_k w_k max_l h_l . h_ck,  R = sum_l w_l max_k h_l . h_ck   over all references
 The sentence level weighs windows as `vse` does, and T is the mean cosine. Each part is mapped to the teacher's
-cosine (a slope and an offset learned with it); the score is the mean over levels of V, or of (V + T) / 2.
+cosine (a slope and an offset learned with it); a level is V, or (V + T) / 2. Beside these levels, whose words are read
+in their sentence, stands a fourth: the claims of the scene graph by themselves ("brown horse", "man ride horse"), as
+phrases in the sentence space. The score is the mean of the levels a caption has.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from vericap.models import store
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 LEVELS = ("object", "relation", "sentence")
+CLAIMS = "claims"  # scene-graph phrases by themselves, in the sentence space; calibrated after training
 PARTS = ("alone", "seen", "told")  # rows of the calibration: V without references, V with them, T
 _TINY = 1e-8
 
@@ -140,7 +143,8 @@ class FaierPlus:
 
     def calibrated(self, part: str, level: str, values: Floats) -> Floats:
         """A part as the teacher's cosine it stands for."""
-        slope, offset = self.weights["calibration"][PARTS.index(part), LEVELS.index(level)]
+        table = self.weights["calibration"][:, LEVELS.index(level)] if level != CLAIMS else self.weights[CLAIMS]
+        slope, offset = table[PARTS.index(part)]
         return np.asarray(slope * values + offset, dtype=np.float32)
 
 
