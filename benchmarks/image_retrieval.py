@@ -46,7 +46,7 @@ def scan_matrix(batch: Batch, model: str) -> np.ndarray:
     regions = regions_for(batch, grounded)
     states = batch.analysis("token_states") if grounded.meta["words"] == "states" else None
     mask = regions.mask.astype(np.float32)
-    return grounded.matrix(grounded.regions(regions.features, mask), mask, grounded.words(batch.texts, states))
+    return grounded.matrix(grounded.regions(regions.features), mask, grounded.words(batch.texts, states))
 
 
 def faier_matrix(batch: Batch, model: str) -> np.ndarray:

@@ -76,7 +76,7 @@ def loop(batch: Batch, row: int, kind: str, model_path: str) -> tuple[float, flo
     scan = load(model_path)
     found = batch.analysis("regions")
     image = batch.images[row]
-    regions = scan.regions(found.features[image], found.mask[image])[found.mask[image]]
+    regions = scan.regions(found.features[image])[found.mask[image]]
     words = scan.words(batch.texts, batch.analysis("token_states"))
 
     def contexts(text: int) -> np.ndarray:

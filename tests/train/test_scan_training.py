@@ -73,7 +73,6 @@ def test_exported_model_scores_as_torch_does(tmp_path: Path) -> None:
             layer.weight.copy_(torch.from_numpy(scorer.weights[key]))
             layer.bias.copy_(torch.from_numpy(scorer.weights[f"{key}_bias"]))
         model.output.weight.copy_(torch.from_numpy(scorer.weights["output"]))
-        model.around.weight.copy_(torch.from_numpy(scorer.weights["around"]))
         expected = scan.Task(model, [source], [20], source, 0).matrix(source)
     np.testing.assert_allclose(found, expected, atol=1e-4)
 

@@ -109,8 +109,8 @@ class Scan:
         self.width = int(self.weights["image"].shape[0])
         self.whitening: Array = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
 
-    def regions(self, features: Array, mask: Array | None = None) -> Array:
-        """(..., regions, d_u) features -> (..., regions, D) unit vectors; `mask` tells which regions are there."""
+    def regions(self, features: Array) -> Array:
+        """(..., d_u) features -> (..., D) unit vectors."""
         w = self.weights
         x = np.asarray(features, dtype=np.float32).reshape(-1, features.shape[-1])  # one matrix product for all images
         if self.meta.get("encoder"):
@@ -120,13 +120,7 @@ class Scan:
         v = x @ w["image"].T + w["image_bias"]
         if "hidden" in w:
             v += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T
-        v = v.reshape(*features.shape[:-1], self.width)
-        if "around" in w:  # what the rest of the image shows
-            there = np.ones(features.shape[:-1], np.float32) if mask is None else np.asarray(mask, dtype=np.float32)
-            total = (x.reshape(*features.shape[:-1], -1) * there[..., None]).sum(axis=-2, keepdims=True)
-            mean = total / np.maximum(there.sum(axis=-1), 1.0)[..., None, None]
-            v = v + mean @ w["around"].T
-        return unit(v)
+        return unit(v).reshape(*features.shape[:-1], self.width)
 
     def words(self, texts: Sequence[str], states: Any = None) -> Words:
         """Unit word vectors of captions, from `text.encoder.TokenStates` or from words known since

@@ -40,7 +40,6 @@ class Options:
     loss: str = "distil"
     width: int = 384
     hidden: int = 256
-    surroundings: bool = True  # a region is seen in the light of its image's mean region
     batch: int = 64
     captions: int = 2  # of every image in a batch
     rate: float = 1e-3
@@ -116,9 +115,6 @@ class Model(nn.Module):
         self.hidden = nn.Linear(features, options.hidden)
         self.output = nn.Linear(options.hidden, width, bias=False)
         nn.init.zeros_(self.output.weight)
-        if options.surroundings:
-            self.around = nn.Linear(features, width, bias=False)
-            nn.init.zeros_(self.around.weight)
         if options.words == "states":
             self.text = nn.Linear(384, width)
         else:
@@ -147,10 +143,7 @@ class Model(nn.Module):
 
     def regions(self, features: torch.Tensor) -> torch.Tensor:
         x = self.norm(features)
-        v = self.image(x) + self.output(F.relu(self.hidden(x)))
-        if self.options.surroundings:
-            v = v + self.around(x.mean(dim=-2, keepdim=True))
-        return F.normalize(v, dim=-1)
+        return F.normalize(self.image(x) + self.output(F.relu(self.hidden(x))), dim=-1)
 
     def words(self, given: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.options.words == "states":
@@ -336,8 +329,6 @@ def weights_of(model: Model) -> dict[str, Array]:
     """What scoring needs, as arrays."""
     named = {"image": model.image, "hidden": model.hidden}
     found: dict[str, Any] = {"output": model.output.weight}
-    if model.options.surroundings:
-        found["around"] = model.around.weight
     if model.options.words == "states":
         named["text"] = model.text
     for key, layer in named.items():

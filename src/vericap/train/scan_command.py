@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="captions whose words are read (5); the teacher always reads all five",
     )
-    parser.add_argument("--alone", action="store_true", help="regions without the light of their image's mean region")
     parser.add_argument("--rate", type=float, default=scan.Options.rate, help=f"learning rate ({scan.Options.rate:g})")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
@@ -86,7 +85,6 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> scan.Op
         width=args.width,
         batch=args.batch,
         rate=args.rate,
-        surroundings=not args.alone,
         captions=min(scan.Options.captions, args.captions_per_image),
         encoder=encoder_name(args.encoder),
         embeddings=Path(args.embeddings).name if args.embeddings else "",
