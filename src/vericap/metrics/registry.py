@@ -46,7 +46,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
     "meaning": ("spice", "spice-soft", "sentence", "wmd"),
-    "image": ("vifidel", "chair", "vse", "reo-relevance", "reo-extraness", "reo-omission"),
+    "image": ("vifidel", "chair", "vse", "reo-relevance", "reo-extraness", "reo-omission", "faier-plus"),
 }
 
 _MEAN = re.compile(r"^mean\((.+)\)$")
