@@ -253,10 +253,10 @@ class Scorer:
         if len(owner):
             texts = np.concatenate(group.references)
             if level == "sentence":
-                np.add.at(contexts, owner, group.texts.sentences[texts][:, None])
+                contexts += _sums(group.texts.sentences[texts], counts)[:, None]
             else:
                 nodes = group.nodes[level].rows(texts)
-                np.add.at(contexts, owner, self.model.attend(level, visual[owner], nodes) @ nodes.vectors)
+                contexts = _sums(self.model.attend(level, visual[owner], nodes) @ nodes.vectors, counts)
         return self.model.union(level, visual, contexts, counts) * group.inside[group.union_images][..., None]
 
     def _seen(self, level: str, group: Group, part: str, counts: Ints) -> Array:
@@ -280,11 +280,19 @@ class Scorer:
         if level != "sentence":
             nodes = group.claims if level == CLAIMS else group.nodes[level]
             return self.model.told(nodes.rows(group.candidates), _merged(nodes, group.references).rows(group.unions))
-        sums = np.zeros((len(counts), group.texts.sentences.shape[1]), dtype=np.float32)
-        np.add.at(sums, np.repeat(np.arange(len(counts)), counts), group.texts.sentences[_flat(group.references)])
-        mean = sums / np.maximum(counts, 1)[:, None]
+        mean = _sums(group.texts.sentences[_flat(group.references)], counts) / np.maximum(counts, 1)[:, None]
         own = group.texts.sentences[group.candidates]
         return np.where(counts[group.unions] > 0, (mean[group.unions] * own).sum(axis=1), np.nan)
+
+
+def _sums(values: Array, counts: Ints) -> Array:
+    """Sums over consecutive rows: the first counts[0] of them, the next counts[1], and so on."""
+    found = np.zeros((len(counts), *values.shape[1:]), dtype=np.float32)
+    filled = counts > 0
+    if filled.any():
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])[filled]
+        found[filled] = np.add.reduceat(values, starts, axis=0)
+    return found
 
 
 def _flat(references: list[Ints]) -> Ints:

@@ -98,9 +98,12 @@ class FaierPlus:
         given = {"object": (texts.states, texts.mask), "relation": (averaged, there)}
         found = {}
         for level, (states, mask) in given.items():
-            vectors = unit(states @ self.weights[f"text.{level}"].T + self.weights[f"text.{level}_bias"])
-            logits = np.where(mask, states @ self.weights[f"importance.{level}"], -np.inf)
-            found[level] = Nodes(vectors * mask[..., None], mask, softmax(logits))
+            there = states[mask]  # padding is never computed
+            vectors = np.zeros_like(states)
+            vectors[mask] = unit(there @ self.weights[f"text.{level}"].T + self.weights[f"text.{level}_bias"])
+            logits = np.full(mask.shape, -np.inf, dtype=np.float32)
+            logits[mask] = there @ self.weights[f"importance.{level}"]
+            found[level] = Nodes(vectors, mask, softmax(logits))
         return found
 
     # --- fusion and matching ------------------------------------------------------------------------------------
