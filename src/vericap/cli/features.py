@@ -9,6 +9,7 @@ vericap features test_ims.npy --output store            (also .tsv, .h5, a folde
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,9 @@ def _extract(files: list[ImageFile], args: argparse.Namespace) -> Iterator[tuple
         return
     from multiprocessing import get_context
 
-    # Fresh processes: ONNX Runtime's threads do not survive a fork.
+    # Fresh processes: ONNX Runtime's threads do not survive a fork. Each has one core, so one thread for NumPy too.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     with get_context("spawn").Pool(args.workers, _start, (args,)) as pool:
         yield from pool.imap(_one, files, chunksize=16)
 

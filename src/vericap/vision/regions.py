@@ -57,6 +57,12 @@ def pool(features: Array, boxes: Array) -> Array:
     """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
     error."""
     height, width, depth = features.shape
+    edges = boxes.astype(np.float64) * (width, height, width, height)
+    cells = np.rint(edges).astype(np.int64)
+    whole = np.abs(edges - cells).max(initial=0.0) < 1e-4 and (cells[:, 2:] > cells[:, :2]).all()
+    if whole:  # windows of the pyramid: plain means, and no library's threads for a tiny product
+        found = [features[y0:y1, x0:x1].reshape(-1, depth).mean(axis=0) for x0, y0, x1, y1 in cells.tolist()]
+        return np.asarray(found, dtype=np.float32).reshape(len(boxes), depth)
     down = coverage(boxes[:, 1], boxes[:, 3], height)
     across = coverage(boxes[:, 0], boxes[:, 2], width)
     weights = (down[:, :, None] * across[:, None, :]).reshape(len(boxes), height * width)
