@@ -1,4 +1,4 @@
-"""Ground-truth words against other words (FAIEr's grounding analysis): does a region score high with the word that names it?
+"""Words that name a region against other words (FAIEr's grounding analysis): does a region know its name?
 
     python benchmarks/faier_grounding.py [--photos 300] [--metrics faier faier-plus]
 
