@@ -90,6 +90,7 @@ class Scorer:
         self.states = batch.analysis("token_states")
         self.graphs = batch.analysis("graphs")
         self._layouts: dict[int, faier_text.Layout] = {}
+        self._text_encoder = encoder.of(batch)  # one network for the phrases of all groups
         self.problems = {**self._wordless(), **blank(batch), **image_problems(batch, self.found.problems)}
 
     def layout(self, text: int) -> faier_text.Layout:
@@ -169,7 +170,7 @@ class Scorer:
         """Phrases of the texts' graphs ("horse", "brown horse", "man ride horse"), embedded as semantic SPICE does."""
         found = [Claims(self.graphs[int(text)], RELATIONS) for text in texts]
         phrases = list(dict.fromkeys(phrase for own in found for phrase in own.phrases))
-        vectors = phrase_vectors(self.batch, phrases)
+        vectors = phrase_vectors(self.batch, phrases, self._text_encoder)
         place = {phrase: number for number, phrase in enumerate(phrases)}
         longest = max((len(own.phrases) for own in found), default=0)
         shape = (len(found), max(longest, 1))

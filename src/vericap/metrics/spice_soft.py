@@ -163,13 +163,14 @@ def phrase_mean() -> Vectors:
     return mean
 
 
-def phrase_vectors(batch: Batch, phrases: list[str]) -> Vectors:
-    """Unit vectors of phrases after what all phrases share is taken away."""
+def phrase_vectors(batch: Batch, phrases: list[str], reader: Any = None) -> Vectors:
+    """Unit vectors of phrases after what all phrases share is taken away; `reader`: an encoder that is open."""
     from vericap.text import encoder
 
     if not phrases:
         return np.zeros((0, len(phrase_mean())), dtype=np.float32)
-    return encoder.normalise(encoder.of(batch).encode(phrases, centred=False) - phrase_mean())
+    reader = reader or encoder.of(batch)
+    return encoder.normalise(reader.encode(phrases, centred=False) - phrase_mean())
 
 
 def whole_cosine(batch: Batch) -> NDArray[np.float64]:
