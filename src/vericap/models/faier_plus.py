@@ -146,6 +146,10 @@ class FaierPlus:
 
     def calibrated(self, part: str, level: str, values: Floats) -> Floats:
         """A part as the teacher's cosine it stands for."""
+        if level == CLAIMS and CLAIMS not in self.weights:
+            raise VericapError(
+                f"the claims of the FAIEr-plus model {self.name} were not fitted; `vericap train faier-plus` does it last"
+            )
         table = self.weights["calibration"][:, LEVELS.index(level)] if level != CLAIMS else self.weights[CLAIMS]
         slope, offset = table[PARTS.index(part)]
         return np.asarray(slope * values + offset, dtype=np.float32)
