@@ -148,7 +148,7 @@ class FaierPlus:
         """A part as the teacher's cosine it stands for."""
         if level == CLAIMS and CLAIMS not in self.weights:
             raise VericapError(
-                f"the claims of the FAIEr-plus model {self.name} were not fitted; `vericap train faier-plus` does it last"
+                f"the claims of the FAIEr-plus model {self.name} are not fitted; `vericap train faier-plus` does it"
             )
         table = self.weights["calibration"][:, LEVELS.index(level)] if level != CLAIMS else self.weights[CLAIMS]
         slope, offset = table[PARTS.index(part)]
