@@ -165,6 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="work folder of `vericap train backbone`")
     parser.add_argument("--maps", type=Path, help="lower maps of the COCO photos (WORK/coco-256.npy)")
+    parser.add_argument("--captions", type=Path, help="vectors of their captions (WORK/coco-captions.npy)")
     parser.add_argument("--lower", type=Path, help="ONNX file of the lower blocks the maps were made with (unrounded)")
     parser.add_argument("--output", type=Path, required=True, help="windows (36 kB a photo), models, results")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
@@ -179,7 +180,7 @@ def main() -> None:
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     maps = np.load(args.maps or args.work / "coco-256.npy", mmap_mode="r", allow_pickle=False)
-    captions = np.load(args.work / "coco-captions.npy", mmap_mode="r", allow_pickle=False)
+    captions = np.load(args.captions or args.work / "coco-captions.npy", mmap_mode="r", allow_pickle=False)
     if len(maps) != len(captions):
         raise SystemExit(f"{len(maps)} maps and captions of {len(captions)} photos do not belong together")
     sizes = sorted({min(size, len(maps)) for size in args.sizes})

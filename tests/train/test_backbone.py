@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from PIL import Image
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 
+from vericap.errors import InputError  # noqa: E402
 from vericap.models import store, vse  # noqa: E402
 from vericap.train import backbone, backbone_store, lite  # noqa: E402
 from vericap.train.data import Captioned, Draw, coco, flickr8k  # noqa: E402
@@ -98,6 +100,14 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
         source, None, source, tmp_path / "b", plan=plan, options=options, network=network, start=out, quiet=True
     )
     assert begun["before"]["steps"] in (2, 4)
+    shutil.copytree(out, tmp_path / "written", ignore=shutil.ignore_patterns("*.pt"))
+    model, again = (backbone.Model(network, options) for _ in range(2))
+    backbone.begin_with(model, network, out)
+    backbone.begin_with(again, network, tmp_path / "written")
+    x = torch.from_numpy(np.asarray(maps, np.float32))
+    torch.testing.assert_close(model(x), again(x), atol=0.02, rtol=0)  # weights of 8 bits
+    with pytest.raises(InputError, match="no finished training"):
+        backbone.begin_with(model, network, tmp_path)
     meta = json.loads((out / "backbone" / "meta.json").read_text())
     assert meta["files"]["backbone.onnx"] == store.sha256(out / "backbone" / "backbone.onnx")
 

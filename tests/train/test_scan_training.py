@@ -77,6 +77,50 @@ def test_exported_model_scores_as_torch_does(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+def test_relevance_to_references_is_the_metric_of_reo() -> None:
+    """Training sees the same number as the metric: mean cosine of context vectors, then the mean over references."""
+    from vericap.metrics.reo import cosine
+
+    source = made_source()
+    torch.manual_seed(0)
+    model = scan.Model(options(references=2), 20)
+    task = scan.Task(model, [source], [20], source, 0)
+    with torch.no_grad():
+        both, image = task.matrix(source, references=True), task.matrix(source)
+        regions = model.regions(torch.from_numpy(source.features.astype(np.float32))).numpy()
+
+        def context(of: int, caption: int) -> np.ndarray:
+            words = model.words(*source.text.padded([caption]))[0].numpy()
+            alpha = scoring.weights(regions[of] @ words.T, np.ones(3, np.float32), model.options.attention())
+            return alpha @ words
+
+        for row, column in ((0, 0), (3, 17), (39, 4)):
+            told = [cosine(context(row, column), context(row, row * 5 + k)).mean() for k in (1, 2)]
+            assert both[row, column] == pytest.approx((image[row, column] + np.mean(told)) / 2, abs=1e-5)
+
+
+def test_learning_with_references(tmp_path: Path) -> None:
+    run(tmp_path, steps=60, references=2)
+    names, *rows = [line.split(",") for line in (tmp_path / "log.csv").read_text().splitlines()]
+    assert float(rows[-1][names.index("both")]) < float(rows[0][names.index("both")])
+    assert {"agreement", "image"} <= set(names)
+    with pytest.raises(VericapError, match="need as many captions"):
+        run(tmp_path / "more", references=4)
+
+
+def test_targets_leave_out_what_was_given() -> None:
+    captions = torch.nn.functional.normalize(torch.randn(3, 5, 8), dim=-1)
+    own, held = torch.tensor([[0, 1], [2, 0], [3, 4]]), torch.ones(3, 5)
+    held[:, 2] = 0.0
+    target = losses.held_out(captions, own, held)
+    for image in range(3):
+        for column in range(6):
+            at, k = divmod(column, 2)
+            left = [c for c in range(5) if held[image, c] and not (at == image and c == int(own[at, k]))]
+            expected = np.mean([float(captions[image, c] @ captions[at, own[at, k]]) for c in left])
+            assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
+
+
 def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
     texts = ["a dog runs", "two men talk to a dog", "a cat"]
     words = scan.vocabulary(texts * 5, 4)
@@ -138,7 +182,7 @@ def test_teacher_leaves_the_candidate_out() -> None:
             expected = np.mean([float(candidates[column] @ other) for other in others])
             assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
     chosen = torch.tensor([[0, 3], [1, 2], [4, 0]])
-    small = scan._target(captions, chosen)
+    small = losses.held_out(captions, chosen, torch.ones(3, 5))
     columns = (torch.arange(3)[:, None] * 5 + chosen).reshape(-1)
     torch.testing.assert_close(small, target[:, columns])
 

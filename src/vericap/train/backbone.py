@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from torch import nn
 from vericap.errors import InputError, VericapError
 from vericap.models import store
 from vericap.train import lite, losses
-from vericap.train.data import PER_IMAGE, Captioned, Draw
+from vericap.train.data import Captioned, Draw
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
 from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
@@ -65,6 +65,15 @@ class Head(nn.Module):
         self.scale = nn.Parameter(torch.tensor(1.0))
         self.bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
+
+    def begin_with(self, weights: Mapping[str, Array]) -> None:
+        """Take over the weights of a written encoder (`vse.safetensors`)."""
+        with torch.no_grad():
+            for name in ("linear", "hidden", "output"):
+                layer = getattr(self, name)
+                layer.weight.copy_(torch.from_numpy(np.asarray(weights[name], dtype=np.float32)))
+                layer.bias.copy_(torch.from_numpy(np.asarray(weights[f"{name}_bias"], dtype=np.float32)))
+            self.sharpness.fill_(float(np.log(weights["sharpness"])))
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         x = self.norm(features)
@@ -109,12 +118,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.head = Head(hidden=options.hidden)
         if start is not None:
-            with torch.no_grad():
-                for name in ("linear", "hidden", "output"):
-                    layer = getattr(self.head, name)
-                    layer.weight.copy_(torch.from_numpy(np.asarray(start[name], dtype=np.float32)))
-                    layer.bias.copy_(torch.from_numpy(np.asarray(start[f"{name}_bias"], dtype=np.float32)))
-                self.head.sharpness.fill_(float(np.log(start["sharpness"])))
+            self.head.begin_with(start)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.head(features)
@@ -123,7 +127,7 @@ class Encoder(nn.Module):
 
 @dataclass
 class Source:
-    """Photos' lower outputs (n, h, w, 120) float16 and captions' centred unit vectors (n, 5, 384)."""
+    """Photos' lower outputs (n, h, w, 120) float16 and captions' centred unit vectors (n, k, 384)."""
 
     maps: Array
     texts: Array
@@ -139,7 +143,7 @@ def lower_maps(data: Captioned, photos: Photos, file: Path, lower: Path, *, size
     done_file = file.with_suffix(".done")
     fresh = not file.is_file() or not done_file.is_file()
     maps = np.lib.format.open_memmap(file, "w+" if fresh else "r+", np.float16, None if not fresh else shape)
-    if maps.shape != shape:
+    if maps.shape[1:] != shape[1:] or len(maps) < len(data):
         raise VericapError(f"{file} holds maps of shape {maps.shape}, not {shape}: other photos or another size")
     done = 0 if fresh else int(done_file.read_text())
     session = store.session(lower)
@@ -154,24 +158,7 @@ def lower_maps(data: Captioned, photos: Photos, file: Path, lower: Path, *, size
             list(pool.map(fill, range(start, end)))
             maps.flush()
             done_file.write_text(str(end))
-    return maps
-
-
-def caption_vectors(data: Captioned, file: Path) -> Array:
-    """Centred unit vectors of all captions (n, 5, 384), computed once."""
-    if file.is_file():
-        return np.load(file, mmap_mode="r", allow_pickle=False)
-    from vericap.text.encoder import Encoder
-
-    encoder = Encoder()
-    vectors = np.empty((len(data), PER_IMAGE, 384), dtype=np.float16)
-    for start in range(0, len(data), 2048):
-        part = data.captions[start : start + 2048]
-        vectors[start : start + len(part)] = encoder.encode([text for five in part for text in five]).reshape(
-            -1, PER_IMAGE, 384
-        )
-    np.save(file, vectors)
-    return vectors
+    return maps[: len(data)]  # the file may hold more of them
 
 
 class Task:
@@ -188,6 +175,7 @@ class Task:
     ) -> None:
         self.model, self.main, self.extra, self.options = model, main, extra, options
         share = options.extra if extra is not None else 0
+        self._captions = min(source.texts.shape[1] for source in (main, extra) if source is not None)
         self._draw = Draw(len(main), options.batch - share, seed)
         self._draw_extra = Draw(len(extra), share, seed + 1) if extra is not None else None
         self._validation = validation
@@ -195,10 +183,10 @@ class Task:
 
     def _batch(self, step: int) -> Iterator[tuple[Array, Array]]:
         rows = self._draw.batch(step)
-        yield self.main.maps[rows], self.main.texts[rows]
+        yield self.main.maps[rows], self.main.texts[rows, : self._captions]
         if self.extra is not None and self._draw_extra is not None:
             rows = self._draw_extra.batch(step)
-            yield self.extra.maps[rows], self.extra.texts[rows]
+            yield self.extra.maps[rows], self.extra.texts[rows, : self._captions]
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         regions, texts = [], []
@@ -213,8 +201,8 @@ class Task:
         candidates, target = losses.teacher(captions, self._near(captions, generator))
         head = self.model.head
         scores = head.score(torch.cat(regions), candidates)
-        images = len(captions)
-        own = torch.arange(images) * PER_IMAGE + torch.from_numpy(generator.integers(0, PER_IMAGE, images))
+        images, each = captions.shape[:2]
+        own = torch.arange(images) * each + torch.from_numpy(generator.integers(0, each, images))
         distilled = losses.distillation(scores, target, head.scale, head.bias)
         contrast = losses.info_nce(scores[:, own], head.temperature.exp())
         return {
@@ -225,10 +213,11 @@ class Task:
 
     def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> torch.Tensor:
         sources = [self.main] if self.extra is None else [self.main, self.extra]
-        pools, images = [], max(self.options.pool // PER_IMAGE // len(sources), 1)
+        pools, images = [], max(self.options.pool // captions.shape[1] // len(sources), 1)
         for source in sources:
             rows = np.sort(generator.integers(0, len(source), images))
-            pools.append(np.asarray(source.texts[rows], dtype=np.float32).reshape(-1, captions.shape[-1]))
+            near = np.asarray(source.texts[rows, : self._captions], dtype=np.float32)
+            pools.append(near.reshape(-1, captions.shape[-1]))
         return losses.harder(captions, torch.from_numpy(np.concatenate(pools)), self.options.near)
 
     def validate(self) -> dict[str, float]:
@@ -258,21 +247,21 @@ def train(
 ) -> dict[str, Any]:
     """Train, then export the backbone (ONNX, int8 weights) and the encoder (safetensors) with their meta
     files. `lower` holds the frozen blocks the maps were made with, where these are not the network's own;
-    `start` is the folder of an earlier training, whose best weights this one begins with."""
+    `start` is an earlier training this one begins with (see `begin_with`)."""
     options = options or Options()
     network = network or lite.load()
     torch.manual_seed(plan.seed)
     model = Model(network, options)
-    groups = [
-        {"params": list(model.upper.parameters()), "lr": options.backbone_rate},
-        {"params": list(model.head.parameters()), "lr": options.head_rate},
-    ]
     describe: dict[str, Any] = {
         "options": asdict(options),
         "photos": [len(main), 0 if extra is None else len(extra)],
     }
     if start is not None:
-        describe["before"] = begin_with(model, Path(start))
+        describe["before"] = begin_with(model, network, start)
+    groups = [
+        {"params": list(model.upper.parameters()), "lr": options.backbone_rate},
+        {"params": list(model.head.parameters()), "lr": options.head_rate},
+    ]
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, main, extra, validation, options, plan.seed)
     state = trainer.run(task.losses, task.validate)
@@ -282,18 +271,27 @@ def train(
     return trained
 
 
-def begin_with(model: Model, folder: Path) -> dict[str, Any]:
-    """Take over the best weights of an earlier training; what it was trained on."""
-    file = folder / "best.pt"
-    if not file.is_file():
-        raise InputError(f"{folder} holds no finished training (best.pt is missing); --start names its output folder")
-    saved = torch.load(file, weights_only=True)
-    with torch.no_grad():
-        for own, best in zip([*model.upper.parameters(), *model.head.parameters()], saved["averaged"]):
-            own.copy_(best)
+def begin_with(model: Model, network: lite.Network, start: str | Path) -> dict[str, Any]:
+    """Take over the weights of an earlier training; what it was trained on.
+
+    `start` is its output folder, or one that holds only what it wrote (`backbone/` and `vse/`, weights rounded to 8
+    bits); "default" are the shipped parts.
+    """
+    folder = store.folder("backbone").parent if start == "default" else Path(start)
+    file, written = folder / "best.pt", folder / "backbone" / "backbone.onnx"
     meta = folder / "vse" / "meta.json"
-    if not meta.is_file():  # stopped early
-        return {"steps": int(saved["step"])}
+    if file.is_file():
+        saved = torch.load(file, weights_only=True)
+        with torch.no_grad():
+            for own, best in zip([*model.upper.parameters(), *model.head.parameters()], saved["averaged"]):
+                own.copy_(best)
+        if not meta.is_file():  # stopped early
+            return {"steps": int(saved["step"])}
+    elif written.is_file() and meta.is_file():
+        model.upper = lite.Upper(lite.with_upper(network, written))
+        model.head.begin_with(store.weights(str(folder / "vse"), "vse")[0])
+    else:
+        raise InputError(f"{folder} holds no finished training (best.pt is missing); --start names its output folder")
     found: dict[str, Any] = json.loads(meta.read_text("utf-8"))["trained"]
     return found
 
@@ -301,7 +299,7 @@ def begin_with(model: Model, folder: Path) -> dict[str, Any]:
 def finished(network: lite.Network, folder: Path, hidden: int = Options.hidden) -> lite.Network:
     """The network with the best weights of a training."""
     model = Model(network, Options(hidden=hidden))
-    begin_with(model, folder)
+    begin_with(model, network, folder)
     return model.upper.write(network)
 
 

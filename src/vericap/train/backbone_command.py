@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vericap.errors import InputError
-from vericap.train import backbone, backbone_store, data, lite
+from vericap.train import backbone, backbone_store, data, kept, lite
 from vericap.train.options import add_plan, plan_of
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import pixels
@@ -33,10 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", metavar="STORE", help="write region features of these photos too, for SCAN and FAIEr"
     )
-    parser.add_argument("--start", metavar="DIR", help="output of an earlier training to begin with")
+    parser.add_argument("--start", metavar="DIR", help="earlier training to begin with: its output, or `default`")
     parser.add_argument("--size", type=int, default=384, help="input side of the finished backbone (384)")
     parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument(
+        "--captions-per-image",
+        type=int,
+        default=data.PER_IMAGE,
+        choices=range(2, data.PER_IMAGE + 1),
+        metavar="K",
+        help="captions of every photo that are read (5); encoding them takes as long as the photos",
+    )
     parser.add_argument("--name", default="vericap-vse")
     add_plan(parser, steps=1500)
 
@@ -59,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
             chosen, photos_in(folder), work / f"{name}-{size}.npy", lower, size=size, threads=args.threads
         )
         photos.append((chosen.keys, maps))
-        return backbone.Source(maps, backbone.caption_vectors(chosen, work / f"{name}-captions.npy"))
+        per_image = data.PER_IMAGE if name == "dev" else args.captions_per_image
+        texts = kept.sentences(chosen, work, name, per_image=per_image, threads=args.threads)
+        return backbone.Source(maps, texts)
 
     images = str(Path(flickr) / "Images")
     coco = data.coco(args.coco, never=args.never).with_photos(args.photos)

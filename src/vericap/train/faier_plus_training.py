@@ -137,12 +137,14 @@ class Batch:
         references = [
             (Block.of(joined(parts)), torch.from_numpy(use[:, j])) for j, parts in enumerate(given) if use[:, j].any()
         ]
-        target = _target(np.concatenate(sentences), np.concatenate([p for p, _ in chosen]), use, chosen)
+        vectors, (own, places) = np.concatenate(sentences), (np.concatenate(parts) for parts in zip(*chosen))
+        held = _held(use, places, vectors.shape[1])
+        target = losses.held_out(torch.from_numpy(vectors), torch.from_numpy(own), torch.from_numpy(held))
         return cls(
             np.concatenate(features),
             Block.of(joined(texts)),
             references,
-            torch.from_numpy(target),
+            target,
             torch.from_numpy(np.concatenate([flags for _, flags in changed])),
         )
 
@@ -156,23 +158,12 @@ def _first(order: Array, candidates: int) -> Array:
     return order[:, :candidates]
 
 
-def _target(sentences: Array, own: Array, use: Array, chosen: list[tuple[Array, Array]]) -> Array:
-    """Cosine of every candidate to the captions of each image that were not given and are not the candidate."""
-    images, per_image, _ = sentences.shape
-    held = np.ones((images, per_image), dtype=np.float32)
-    places = np.concatenate([p for _, p in chosen])
+def _held(use: Array, places: Array, captions: int) -> Array:
+    """Captions (images, captions) that are not given as references."""
+    held = np.ones((len(use), captions), dtype=np.float32)
     for j in range(use.shape[1]):
         held[np.flatnonzero(use[:, j]), places[use[:, j], j]] = 0.0
-    candidates = sentences[np.arange(images)[:, None], own]  # (images, k, d)
-    flat = candidates.reshape(-1, sentences.shape[-1])
-    mean = (sentences * held[:, :, None]).sum(axis=1) / held.sum(axis=1)[:, None]
-    target = mean @ flat.T
-    for k in range(own.shape[1]):
-        rest = held.copy()
-        rest[np.arange(images), own[:, k]] = 0.0
-        others = (sentences * rest[:, :, None]).sum(axis=1) / np.maximum(rest.sum(axis=1), 1.0)[:, None]
-        target[np.arange(images), np.arange(images) * own.shape[1] + k] = (others * candidates[:, k]).sum(axis=-1)
-    return np.asarray(target, dtype=np.float32)
+    return held
 
 
 def _distilled(values: Tensor, holds: Tensor, target: Tensor) -> Tensor:

@@ -55,17 +55,17 @@ class StoreFeatures:
         return found
 
 
-def sentences(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Array:
-    """Centred unit vectors (n, 5, 384) in `{name}-captions.npy`, where `vericap train backbone` keeps them too."""
-    file = folder / f"{name}-captions.npy"
+def sentences(data: Captioned, folder: Path, name: str, *, per_image: int = PER_IMAGE, threads: int = 1) -> Array:
+    """Centred unit vectors (n, 5, 384) of all captions in `{name}-captions.npy`, or of the first `per_image`."""
+    file = folder / (f"{name}-captions.npy" if per_image == PER_IMAGE else f"{name}-captions-{per_image}.npy")
     encoder = Encoder()
     encoder.session()  # one for all threads
 
     def compute(rows: Ints) -> Array:
-        texts = [text for row in rows for text in data.captions[row]]
-        return encoder.encode(texts).reshape(len(rows), PER_IMAGE, WIDTH)
+        texts = [text for row in rows for text in data.captions[row][:per_image]]
+        return encoder.encode(texts).reshape(len(rows), per_image, WIDTH)
 
-    shape = (len(data), PER_IMAGE, WIDTH)
+    shape = (len(data), per_image, WIDTH)
     return filled(file, shape, compute, what="sentence vectors", threads=threads)
 
 

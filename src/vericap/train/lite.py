@@ -143,6 +143,29 @@ def export_whole(network: Network, lower: str | Path, file: str | Path) -> None:
     onnx.save(whole, str(file))
 
 
+def with_upper(network: Network, file: str | Path) -> Network:
+    """The network with the upper blocks and the head of a backbone that `export_whole` or `export` wrote in 8 bits."""
+    import onnx
+    from onnx import numpy_helper
+
+    constants = {
+        item.name.removeprefix("upper/"): numpy_helper.to_array(item) for item in onnx.load(str(file)).graph.initializer
+    }
+
+    def layer(name: str) -> Layer:
+        try:
+            weight = constants[f"{name}.weight.q"].astype(np.float32) * constants[f"{name}.weight.s"]
+            return weight, constants[f"{name}.bias"].copy()
+        except KeyError as error:
+            raise VericapError(f"{file} was not written by `vericap train backbone` ({error} is missing)") from None
+
+    trained = [
+        Block(block.stride, layer(f"block{n}.expand"), layer(f"block{n}.depthwise"), layer(f"block{n}.project"))
+        for n, block in enumerate(network.blocks[CUT:], CUT)
+    ]
+    return Network(network.stem, network.blocks[:CUT] + trained, layer("head"), source=network.source)
+
+
 def quantised(network: Network, file: str | Path, examples: Sequence[Array]) -> None:
     """Write the frozen lower blocks with 8-bit arithmetic: half the time, ranges taken from example images.
 
@@ -167,6 +190,9 @@ def quantised(network: Network, file: str | Path, examples: Sequence[Array]) -> 
             Examples(),
             quant_format=QuantFormat.QDQ,
             per_channel=True,
+            # Weights of 7 bits: sums of 8-bit products overflow on processors without 8-bit dot products (AVX2), and
+            # one photo would have different features on different machines.
+            reduce_range=True,
             weight_type=QuantType.QInt8,
             activation_type=QuantType.QUInt8,
         )

@@ -56,6 +56,28 @@ def teacher(captions: Tensor, extra: Tensor | None = None) -> tuple[Tensor, Tens
     return candidates, target
 
 
+def held_out(captions: Tensor, own: Tensor, held: Tensor) -> Tensor:
+    """Cosines (images, images * k) of the candidates to the captions of every image that are held (1) and are not the
+    candidate itself: what a further person says.
+
+    `captions` (images, n, d) are centred unit vectors, `own` (images, k) says which of them are candidates, `held`
+    (images, n) which were not given to the model.
+    """
+    images, k = own.shape
+    rows = torch.arange(images)
+    candidates = captions[rows[:, None], own]
+    target = _mean(captions, held) @ candidates.reshape(images * k, -1).t()
+    for place in range(k):
+        rest = held.clone()
+        rest[rows, own[:, place]] = 0.0
+        target[rows, rows * k + place] = (_mean(captions, rest) * candidates[:, place]).sum(dim=-1)
+    return target
+
+
+def _mean(captions: Tensor, weights: Tensor) -> Tensor:
+    return (captions * weights[..., None]).sum(dim=1) / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+
+
 def harder(captions: Tensor, pool: Tensor, keep: int) -> Tensor:
     """Of a pool of captions, the `keep` nearest to any image of the batch: what people are asked to judge
     is near."""

@@ -42,6 +42,7 @@ class Options:
     hidden: int = 256
     batch: int = 64
     captions: int = 2  # of every image in a batch
+    references: int = 0  # of every image: relevance to image and references together is learned too
     rate: float = 1e-3
     contrast: float = 0.1
     margin: float = 0.2
@@ -122,6 +123,9 @@ class Model(nn.Module):
             self.gru = nn.GRU(options.embedding, width, batch_first=True, bidirectional=True)
         self.scale = nn.Parameter(torch.tensor(1.0))
         self.bias = nn.Parameter(torch.tensor(0.0))
+        if options.references:
+            self.both_scale = nn.Parameter(torch.tensor(1.0))
+            self.both_bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
 
     def start_from(self, token_mean: Array, head: dict[str, Array] | None = None) -> None:
@@ -156,22 +160,55 @@ class Model(nn.Module):
 
     def score(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """(images, regions, D), (captions, words, D) -> (images, captions)."""
-        images, count, width = regions.shape
-        captions, length, _ = words.shape
-        product = regions.reshape(-1, width) @ words.reshape(-1, width).t()
-        s = product.view(images, count, captions, length)
-        clipped = F.leaky_relu(s, self.options.slope)
-        logits = self.options.sharpness * clipped / clipped.norm(dim=1, keepdim=True).clamp(min=1e-8)
-        logits = logits.masked_fill(~mask[None, None], -torch.inf)
-        alpha = torch.softmax(logits, dim=-1)
+        return self.attend(regions, words, mask).score(self.options.pooling)
+
+    def attend(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> Attended:
+        """Attention of the regions of all images over the words of all captions."""
+        s = _products(regions, words)
+        alpha = self._alpha(s, mask[None, None])
+        images, count, captions, length = s.shape
         gram = words @ words.transpose(1, 2)
         inner = alpha.permute(2, 0, 1, 3).reshape(captions, images * count, length) @ gram
         inner = inner.view(captions, images, count, length).permute(1, 2, 0, 3)
-        square = (inner * alpha).sum(dim=-1).clamp(min=1e-8)
-        grounding = (alpha * s).sum(dim=-1) / square.sqrt()
-        if self.options.pooling == "average":
+        return Attended(alpha, s, (inner * alpha).sum(dim=-1).clamp(min=1e-8).sqrt())
+
+    def contexts(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Unit context vectors (n, regions, D) of caption i over the regions of image i."""
+        alpha = self._alpha(regions @ words.transpose(1, 2), mask[:, None])
+        return F.normalize(alpha @ words, dim=-1)
+
+    def _alpha(self, s: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Attention over the words (last axis); regions are the second axis."""
+        clipped = F.leaky_relu(s, self.options.slope)
+        logits = self.options.sharpness * clipped / clipped.norm(dim=1, keepdim=True).clamp(min=1e-8)
+        return torch.softmax(logits.masked_fill(~mask, -torch.inf), dim=-1)
+
+
+@dataclass
+class Attended:
+    """Attention (images, regions, captions, words), inner products with the regions, lengths of the contexts."""
+
+    alpha: torch.Tensor
+    inner: torch.Tensor
+    lengths: torch.Tensor
+
+    def score(self, pooling: str) -> torch.Tensor:
+        """(images, captions): cosines of contexts and regions, over the regions."""
+        grounding = (self.alpha * self.inner).sum(dim=-1) / self.lengths
+        if pooling == "average":
             return grounding.mean(dim=1)
         return torch.logsumexp(6.0 * grounding, dim=1) / 6.0
+
+    def told(self, contexts: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+        """(images, captions): mean cosine of the candidates' contexts with a reference's (images, regions, D)."""
+        return ((self.alpha * _products(contexts, words)).sum(dim=-1) / self.lengths).mean(dim=1)
+
+
+def _products(regions: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+    """(images, regions, D), (captions, words, D) -> (images, regions, captions, words)."""
+    width = regions.shape[-1]
+    flat = regions.reshape(-1, width) @ words.reshape(-1, width).t()
+    return flat.view(*regions.shape[:2], *words.shape[:2])
 
 
 @dataclass
@@ -201,43 +238,100 @@ class Task:
         self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
-        options, k = self.options, self.options.captions
-        features, sentences, chosen, words = [], [], [], []
-        for source, draw in zip(self.sources, self._draws):
-            rows = draw.batch(step)
-            own = np.stack([generator.permutation(source.per_image)[:k] for _ in rows])
-            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
-            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
-            chosen.append(torch.from_numpy(own))
-            words.append(source.text.padded((rows[:, None] * source.per_image + own).reshape(-1)))
-        given, mask = _joined(words)
-        regions = self.model.regions(torch.cat(features))
-        scores = self.model.score(regions, self.model.words(given, mask), mask)
+        options, model, k = self.options, self.model, self.options.captions
+        batch = Batch.draw(self.sources, self._draws, step, generator, options)
+        regions, words = model.regions(batch.features), model.words(*batch.candidates)
+        attended = model.attend(regions, words, batch.candidates[1])
+        scores = attended.score(options.pooling)
         first = scores[:, torch.arange(len(scores)) * k]
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
             return {"loss": losses.hardest_negative(first, margin=options.margin, hardest=hardest)}
-        contrast = losses.info_nce(first, self.model.temperature.exp())
+        contrast = losses.info_nce(first, model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
-        target = _target(torch.cat(sentences), torch.cat(chosen))
-        distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
-        return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
+        distilled = losses.distillation(scores, batch.target(), model.scale, model.bias)
+        found = {"distilled": distilled, "contrast": contrast}
+        if options.references:
+            told = attended.told(self._contexts(regions, *batch.references), words)
+            both = (scores + told) / 2
+            found["both"] = losses.distillation(both, batch.target(held=True), model.both_scale, model.both_bias)
+        return {"loss": distilled + options.contrast * contrast + found.get("both", 0.0), **found}
+
+    def _contexts(self, regions: torch.Tensor, given: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Mean unit context of the references of every image (image * references + j)."""
+        each = len(mask) // len(regions)
+        found = self.model.contexts(regions.repeat_interleave(each, dim=0), self.model.words(given, mask), mask)
+        return found.view(len(regions), each, *found.shape[1:]).mean(dim=1)
 
     def validate(self) -> dict[str, float]:
+        """Retrieval and agreement; with references, `agreement` is that of image and references together."""
         scores = self.matrix(self._validation)
-        return {"agreement": agreement(scores, self._pairs), **recall(scores)}
+        found = {"agreement": agreement(scores, self._pairs), **recall(scores)}
+        if self.options.references:
+            rows, columns, _ = self._pairs
+            sentences = np.asarray(self._validation.sentences, dtype=np.float32)
+            held = sentences[:, 1 + self.options.references :].mean(axis=1)
+            target = (held[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
+            found["image"] = found["agreement"]
+            found["agreement"] = agreement(self.matrix(self._validation, references=True), (rows, columns, target))
+        return found
 
-    def matrix(self, source: Source) -> Array:
-        """Scores of all images with all captions."""
+    def matrix(self, source: Source, *, references: bool = False) -> Array:
+        """Scores of all images with all captions; `references` are each image's captions after the first."""
         regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
+        each = self.options.references
+        told = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
+        contexts = self._contexts(regions, *source.text.padded(told)) if references else None
         columns = []
         for start in range(0, len(source) * PER_IMAGE, 100):
             given, mask = source.text.padded(range(start, min(start + 100, len(source) * PER_IMAGE)))
             words = self.model.words(given, mask)
-            rows = [self.model.score(regions[i : i + 100], words, mask) for i in range(0, len(regions), 100)]
+            rows = []
+            for i in range(0, len(regions), 100):
+                attended = self.model.attend(regions[i : i + 100], words, mask)
+                score = attended.score(self.options.pooling)
+                rows.append(score if contexts is None else (score + attended.told(contexts[i : i + 100], words)) / 2)
             columns.append(torch.cat(rows))
         return torch.cat(columns, dim=1).numpy()
+
+
+@dataclass
+class Batch:
+    """Images of one step: features, all sentence vectors, captions that are candidates and references."""
+
+    features: torch.Tensor
+    sentences: torch.Tensor
+    candidates: tuple[torch.Tensor, torch.Tensor]  # words and mask, image * k + j
+    references: tuple[torch.Tensor, torch.Tensor]
+    order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
+
+    @classmethod
+    def draw(
+        cls, sources: list[Source], draws: list[Draw], step: int, generator: np.random.Generator, options: Options
+    ) -> Batch:
+        features, sentences, order, candidates, references = [], [], [], [], []
+        k, most = options.captions, options.captions + options.references
+        for source, draw in zip(sources, draws):
+            rows = draw.batch(step)
+            own = np.stack([generator.permutation(source.per_image)[:most] for _ in rows])
+            numbers = rows[:, None] * source.per_image + own
+            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
+            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
+            order.append(torch.from_numpy(own))
+            candidates.append(source.text.padded(numbers[:, :k].reshape(-1)))
+            if options.references:
+                references.append(source.text.padded(numbers[:, k:].reshape(-1)))
+        given = _joined(references) if references else (torch.zeros(0), torch.zeros(0))
+        return cls(torch.cat(features), torch.cat(sentences), _joined(candidates), given, torch.cat(order))
+
+    def target(self, *, held: bool = False) -> torch.Tensor:
+        """The teacher's cosines; `held` leaves the references out of what it reads."""
+        weights = torch.ones(self.sentences.shape[:2])
+        count = len(self.candidates[1]) // len(self.features)
+        if held:
+            weights.scatter_(1, self.order[:, count:], 0.0)
+        return losses.held_out(self.sentences, self.order[:, :count], weights)
 
 
 def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -249,16 +343,6 @@ def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tenso
         given.append(F.pad(values, (0, 0, 0, gap) if values.ndim == 3 else (0, gap)))
         masks.append(F.pad(mask, (0, gap)))
     return torch.cat(given), torch.cat(masks)
-
-
-def _target(sentences: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-    """Teacher's cosines (images, images * k) between the chosen captions and the images' other captions."""
-    images, k = chosen.shape
-    own = sentences[torch.arange(images)[:, None], chosen]
-    target = sentences.mean(dim=1) @ own.reshape(images * k, -1).t()
-    others = (sentences.sum(dim=1, keepdim=True) - own) / (sentences.shape[1] - 1)
-    target[torch.arange(images).repeat_interleave(k), torch.arange(images * k)] = (others * own).sum(-1).reshape(-1)
-    return target
 
 
 def shrunk_whitening(contexts: Array, shrinkage: float) -> Array:
@@ -295,6 +379,10 @@ def train(
     """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
+    if options.references and options.captions + options.references > min(source.per_image for source in sources):
+        raise VericapError(
+            f"{options.captions} candidates and {options.references} references need as many captions of every image"
+        )
     torch.manual_seed(plan.seed)
     model = Model(options, int(sources[0].features.shape[-1]), words)
     if start is not None and options.words == "states":

@@ -46,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="captions whose words are read (5); the teacher always reads all five",
     )
+    parser.add_argument(
+        "--references",
+        type=int,
+        default=0,
+        metavar="N",
+        help="learn relevance to the image and N references together too (0: the image alone)",
+    )
     parser.add_argument("--rate", type=float, default=scan.Options.rate, help=f"learning rate ({scan.Options.rate:g})")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
@@ -85,6 +92,7 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> scan.Op
         width=args.width,
         batch=args.batch,
         rate=args.rate,
+        references=args.references,
         captions=min(scan.Options.captions, args.captions_per_image),
         encoder=encoder_name(args.encoder),
         embeddings=Path(args.embeddings).name if args.embeddings else "",
