@@ -92,8 +92,10 @@ def test_a_sample_is_judged_alike_in_any_batch(model: str, monkeypatch: pytest.M
     together = scores(model, samples)
     alone = [scores(model, [sample])[0] for sample in samples]
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    monkeypatch.setattr("vericap.metrics.faier_plus._SAMPLES", 1)
-    np.testing.assert_allclose(scores(model, samples), together, atol=1e-5)
+    for limit in ("_PIECES", "_CASES", "_TOGETHER"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"vericap.metrics.faier_plus.{limit}", 1)
+            np.testing.assert_allclose(scores(model, samples), together, atol=1e-5)
 
 
 def test_without_references_it_is_fidelity(model: str) -> None:
@@ -128,6 +130,16 @@ def test_odd_input(model: str) -> None:
     assert np.isfinite(found.values[3:, 0]).all()
     # References without a word are none.
     np.testing.assert_allclose(found.values[4, 0], scores(model, [Sample("5", CAPTIONS[3], (), "x")])[0], atol=1e-6)
+
+
+def test_an_image_without_regions_is_a_problem(model: str) -> None:
+    batch = batch_of([Sample("1", CAPTIONS[0], (), "x"), Sample("2", CAPTIONS[0], (), "y")])
+    batch.analysis("regions").mask[1] = False
+    found = FaierPlus(model=model).statistics(batch)
+    assert set(found.problems) == {1}
+    matrix = Scorer(batch, model, references=False).matrix()
+    assert np.isneginf(matrix[1]).all()
+    np.testing.assert_allclose(matrix[0], found.values[0], atol=1e-6)
 
 
 def test_other_features_are_refused(model: str) -> None:

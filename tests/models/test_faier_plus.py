@@ -7,14 +7,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from vericap.metrics.faier_plus import _merged  # noqa: E402
 from vericap.models import faier_plus as plain  # noqa: E402
+from vericap.models.faier_text import Texts  # noqa: E402
 from vericap.train import faier_plus as learned  # noqa: E402
 
 D = 384
 
 
-def texts(rng: np.random.Generator, captions: int) -> plain.Texts:
+def texts(rng: np.random.Generator, captions: int) -> Texts:
     states = rng.normal(size=(captions, 7, D)).astype(np.float32)
     mask = np.arange(7)[None] < rng.integers(2, 8, captions)[:, None]
     averages = np.zeros((captions, 3, 7), dtype=np.float32)
@@ -22,7 +22,19 @@ def texts(rng: np.random.Generator, captions: int) -> plain.Texts:
         for node in range(int(rng.integers(1, 4))):
             averages[row, node, [0, 1]] = 0.5
     sentences = plain.unit(rng.normal(size=(captions, D)).astype(np.float32))
-    return plain.Texts(states, mask, averages, sentences)
+    return Texts(states, mask, averages, sentences)
+
+
+def nodes_of(network: plain.FaierPlus, texts: Texts) -> dict[str, plain.Nodes]:
+    averaged, there = texts.averages @ texts.states, texts.averages.sum(axis=-1) > 0
+    return {
+        "object": network.nodes("object", texts.states[texts.mask], texts.mask.sum(axis=1)),
+        "relation": network.nodes("relation", averaged[there], there.sum(axis=1)),
+    }
+
+
+def one(nodes: plain.Nodes, caption: int) -> plain.Nodes:
+    return nodes.rows(np.array([caption]))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +65,7 @@ def test_both_networks_give_the_same_parts(pair: tuple[learned.FaierPlusModule, 
         given = [(learned.Block.of(text), torch.from_numpy(there[:, j])) for j, text in enumerate(references)]
         found, total = module.parts(visual, learned.Block.of(own), given)
     regions = network.regions(embedded, boxes, mask)
-    nodes, told_by = network.nodes(own), [network.nodes(text) for text in references]
+    nodes, told_by = nodes_of(network, own), [nodes_of(network, text) for text in references]
     for image in range(3):
         for caption in range(4):
             levels = []
@@ -73,11 +85,10 @@ def by_loops(network, level, regions, nodes, told_by, own, references, there, im
             if level == "sentence":
                 contexts[region] += references[j].sentences[image]
                 continue
-            part = told_by[j][level]
-            logits = [np.exp(network.weights[f"temperature.{level}"]) * visual[region] @ h for h in part.vectors[image]]
-            raised = np.array([np.exp(x) if part.mask[image, k] else 0.0 for k, x in enumerate(logits)])
-            if raised.sum() > 0:
-                contexts[region] += (raised[:, None] / raised.sum() * part.vectors[image]).sum(axis=0)
+            vectors = one(told_by[j][level], image).vectors
+            raised = np.exp(np.exp(network.weights[f"temperature.{level}"]) * vectors @ visual[region])
+            if len(vectors):
+                contexts[region] += (raised[:, None] / raised.sum() * vectors).sum(axis=0)
     union = visual + network.weights[f"gate.{level}"] * contexts / max(len(used), 1)
     union = union / np.linalg.norm(union, axis=1, keepdims=True)
     if level == "sentence":
@@ -87,14 +98,11 @@ def by_loops(network, level, regions, nodes, told_by, own, references, there, im
         value = 0.5 * cosines[0] + 0.5 * (weights * cosines[1:]).sum() / weights.sum()
         spoken = float(np.mean([references[j].sentences[image] @ t for j in used])) if used else np.nan
     else:
-        mine = nodes[level]
-        if not mine.mask[caption].any():
+        mine = one(nodes[level], caption)
+        if not len(mine.vectors):
             return float("nan")
-        value = sum(
-            mine.weights[caption, k] * max(z @ mine.vectors[caption, k] for z in union)
-            for k in np.flatnonzero(mine.mask[caption])
-        )
-        spoken = told_loop(mine, caption, [told_by[j][level] for j in used], image)
+        value = sum(weight * max(z @ h for z in union) for weight, h in zip(mine.weights, mine.vectors))
+        spoken = told_loop(mine, [one(told_by[j][level], image) for j in used])
     part = "seen" if used else "alone"
     seen = network.weights["calibration"][plain.PARTS.index(part), plain.LEVELS.index(level)] @ [value, 1.0]
     if np.isnan(spoken):
@@ -103,22 +111,48 @@ def by_loops(network, level, regions, nodes, told_by, own, references, there, im
     return float((seen + told) / 2)
 
 
-def told_loop(mine, caption, others, image) -> float:
-    others = [other for other in others if other.mask[image].any()]
+def told_loop(mine: plain.Nodes, others: list[plain.Nodes]) -> float:
+    others = [other for other in others if len(other.vectors)]
     if not others:
         return float("nan")
-    own = [mine.vectors[caption, k] for k in np.flatnonzero(mine.mask[caption])]
     precision = sum(
-        mine.weights[caption, k]
-        * max(o.vectors[image, n] @ mine.vectors[caption, k] for o in others for n in np.flatnonzero(o.mask[image]))
-        for k in np.flatnonzero(mine.mask[caption])
+        weight * max(o @ h for other in others for o in other.vectors) for weight, h in zip(mine.weights, mine.vectors)
     )
     recall = sum(
-        o.weights[image, n] / len(others) * max(o.vectors[image, n] @ h for h in own)
-        for o in others
-        for n in np.flatnonzero(o.mask[image])
+        weight / len(others) * max(o @ h for h in mine.vectors)
+        for other in others
+        for weight, o in zip(other.weights, other.vectors)
     )
     return (precision + recall) / 2
+
+
+def test_matching_agrees_with_plain_loops(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
+    """Many candidates and references at once, as the metric matches them; some have no nodes."""
+    _, network = pair
+    rng = np.random.default_rng(5)
+    embedded, boxes, mask = views(rng, 1)
+    regions = network.regions(embedded, boxes, mask)
+    own, given = texts(rng, 4), texts(rng, 3)
+    nodes, others = nodes_of(network, own), nodes_of(network, given)
+    for level in ("object", "relation"):
+        union = network.union(level, regions[level][0], others[level])
+        context = np.zeros_like(union)
+        for j in range(3):
+            vectors = one(others[level], j).vectors
+            raised = np.exp(np.exp(network.weights[f"temperature.{level}"]) * regions[level][0] @ vectors.T)
+            context += raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-9) @ vectors
+        expected = plain.unit(regions[level][0] + network.weights[f"gate.{level}"] * context / 3)
+        np.testing.assert_allclose(union, expected, atol=1e-5)
+        seen, told = network.seen(union, nodes[level]), network.told(nodes[level], others[level])
+        for caption in range(4):
+            mine = one(nodes[level], caption)
+            if not len(mine.vectors):
+                assert np.isnan([seen[caption], told[caption]]).all()
+                continue
+            value = sum(weight * (union @ h).max() for weight, h in zip(mine.weights, mine.vectors))
+            np.testing.assert_allclose(seen[caption], value, atol=1e-5)
+            spoken = told_loop(mine, [one(others[level], j) for j in range(3)])
+            np.testing.assert_allclose(told[caption], spoken, atol=1e-5)
 
 
 def test_regions_may_come_in_any_order(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
@@ -130,32 +164,30 @@ def test_regions_may_come_in_any_order(pair: tuple[learned.FaierPlusModule, plai
     scores = []
     for turn in (np.arange(5), order):
         regions = network.regions(embedded[:, turn], boxes[:, turn], mask)
-        scores.append(network.seen("object", regions["object"], mask, network.nodes(own)["object"])[0])
-        scores.append(network.seen("relation", regions["relation"], mask, network.nodes(own)["object"])[0])
+        scores.append(network.seen(regions["object"][0], nodes_of(network, own)["object"]))
+        scores.append(network.seen(regions["relation"][0], nodes_of(network, own)["object"]))
     np.testing.assert_allclose(scores[0], scores[2], atol=1e-5)
     np.testing.assert_allclose(scores[1], scores[3], atol=1e-5)
 
 
 def test_missing_regions_count_for_nothing(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
     _, network = pair
-    rng = np.random.default_rng(3)
-    embedded, boxes, mask = views(rng, 1)
-    own = texts(rng, 2)
+    embedded, boxes, mask = views(np.random.default_rng(3), 1)
     mask[0, 3:] = False
-    nodes = network.nodes(own)["object"].rows([0])
     whole = network.regions(embedded, boxes, mask)
     few = network.regions(embedded[:, :3], boxes[:, :3], mask[:, :3])
-    for level in ("object", "relation"):
-        a = network.seen(level, whole[level], mask, nodes)[0]
-        b = network.seen(level, few[level], mask[:, :3], nodes)[0]
-        np.testing.assert_allclose(a, b, atol=1e-5)
+    for level in plain.LEVELS:
+        np.testing.assert_allclose(whole[level][:, :3], few[level], atol=1e-5)
+        assert not whole[level][:, 3:].any()
 
 
-def test_merged_references_share_their_weight() -> None:
-    rng = np.random.default_rng(4)
-    mask = np.array([[True, True, False], [True, False, False], [False, False, False]])
-    weights = mask / np.maximum(mask.sum(axis=1, keepdims=True), 1)
-    nodes = plain.Nodes(rng.normal(size=(3, 3, D)).astype(np.float32), mask, weights.astype(np.float32))
-    merged = _merged(nodes, [np.array([0, 1, 2]), np.zeros(0, dtype=np.int64)])
-    assert merged.mask.sum(axis=1).tolist() == [3, 0]
-    np.testing.assert_allclose(merged.weights.sum(axis=1), [1.0, 0.0], atol=1e-6)
+def test_rows_are_the_nodes_of_some_captions() -> None:
+    counts = np.array([2, 0, 3])
+    vectors = np.arange(5, dtype=np.float32)[:, None]
+    nodes = plain.Nodes(vectors, np.array([0.5, 0.5, 0.2, 0.2, 0.6], np.float32), counts)
+    found = nodes.rows(np.array([2, 1, 0, 2]))
+    assert found.vectors[:, 0].tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    assert found.counts.tolist() == [3, 0, 2, 3]
+    np.testing.assert_allclose(found.weighted(np.ones(8, np.float32)), [1.0, np.nan, 1.0, 1.0])
+    assert nodes.rows(np.array([1])).vectors.shape == (0, 1)
+    assert nodes.rows(np.zeros(0, np.int64)).counts.shape == (0,)

@@ -26,7 +26,7 @@ def captions(rng: np.random.Generator, topics: np.ndarray) -> Captions:
     lengths = rng.integers(5, 9, len(topics))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     states = np.repeat(topics, lengths, axis=0) + 0.5 * rng.normal(size=(offsets[-1], D)) / np.sqrt(D)
-    layouts = [Layout(list(range(1, n - 1)), [[1, 2], [2, 3]] if n > 5 else [], ["a b", "b c"]) for n in lengths]
+    layouts = [Layout(list(range(1, n - 1)), [[1, 2], [2, 3]] if n > 5 else []) for n in lengths]
     return Captions(states.astype(np.float16), offsets.astype(np.int64), layouts)
 
 

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.base import Metric, Option, Statistics
-from vericap.metrics.spice_soft import Claims, phrase_vectors
+from vericap.metrics.spice_soft import phrase_vectors
 from vericap.metrics.vse import blank, image_problems
 from vericap.models import faier_plus, faier_text, vse
-from vericap.models.faier_plus import CLAIMS, LEVELS, Nodes, Texts
+from vericap.models.faier_plus import CLAIMS, LEVELS, PARTS, Nodes
 from vericap.run.batch import Batch
 from vericap.text import encoder
 from vericap.vision.store import Regions, check_same
@@ -21,7 +22,8 @@ from vericap.vision.store import Regions, check_same
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 RELATIONS = 3.0  # weight of a relation among claims; objects and attributes have 1 (as in spice-soft)
-_SAMPLES, _PIECES = 256, 24_000  # held at once: samples of a group, and word pieces of its padded captions
+# Held at once: word pieces of distinct captions, images with their references, candidates of one of these.
+_PIECES, _CASES, _TOGETHER = 32_000, 256, 1024
 
 
 class FaierPlus(Metric):
@@ -47,8 +49,9 @@ class FaierPlus(Metric):
             if explanations is not None:
                 from vericap.metrics.faier_plus_reasons import reasons
 
-                for place, row in enumerate(group.rows):
-                    explanations[int(row)] = reasons(scorer, group, place)
+                for case in group.cases:
+                    for place in range(case.samples.start, case.samples.stop):
+                        explanations[int(group.rows[place])] = reasons(scorer, group, case, place)
         return Statistics(table.pop("score"), scorer.problems, table, explanations)
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
@@ -60,22 +63,34 @@ class FaierPlus(Metric):
 
 
 @dataclass
+class Case:
+    """Samples that share an image and references: their candidates are matched together."""
+
+    samples: slice  # of the group
+    image: int  # place among the group's images
+    references: Ints  # places among the group's texts
+
+
+@dataclass
 class Group:
     """Some samples with everything that is computed once for them."""
 
     rows: Ints
-    images: Ints  # place of each sample's image among `visual`
     candidates: Ints  # place of each sample's candidate among the texts
-    unions: Ints  # place of each sample's (image, references) among the unions
-    texts: Texts
-    layouts: list[faier_text.Layout]
-    numbers: Ints  # texts of the batch that `texts` holds
-    nodes: dict[str, Nodes]
-    claims: Nodes  # what each text's scene graph claims, as phrases by themselves
-    visual: dict[str, Array]
+    cases: list[Case]
+    numbers: Ints  # texts of the batch that the group reads
+    nodes: dict[str, Nodes]  # of the texts: words, relations, and the scene graph's claims as phrases by themselves
+    sentences: Array  # of the texts
+    visual: dict[str, Array]  # (images, regions, d)
     inside: NDArray[np.bool_]  # (images, regions)
-    union_images: Ints
-    references: list[Ints]  # texts of each union, by place
+
+    def regions(self, level: str, image: int) -> Array:
+        """Visual nodes of one image."""
+        return np.asarray(self.visual[level][image][self.inside[image]])
+
+    def textual(self, level: str, texts: Ints) -> Any:
+        """Textual nodes of some texts, or their sentence vectors."""
+        return self.sentences[texts] if level == "sentence" else self.nodes[level].rows(texts)
 
 
 class Scorer:
@@ -89,237 +104,160 @@ class Scorer:
         check_same(self.found.fingerprint, "this run", self.model.fingerprint, self.model.name)
         self.states = batch.analysis("token_states")
         self.graphs = batch.analysis("graphs")
-        self._layouts: dict[int, faier_text.Layout] = {}
         self._text_encoder = encoder.of(batch)  # one network for the phrases of all groups
-        self.problems = {**self._wordless(), **blank(batch), **image_problems(batch, self.found.problems)}
-
-    def layout(self, text: int) -> faier_text.Layout:
-        if text not in self._layouts:
-            spans = self.states.spans[self.states.offsets[text] : self.states.offsets[text + 1]]
-            self._layouts[text] = faier_text.layout(self.batch.texts[text], spans, self.graphs[text])
-        return self._layouts[text]
-
-    def _wordless(self) -> dict[int, str]:
-        return {
-            row: "the candidate holds no word"
-            for row, text in enumerate(self.batch.candidates)
-            if not self.layout(int(text)).words
+        self._wordy = np.array([any(True for _ in self.words(text)) for text in range(len(batch.texts))], dtype=bool)
+        wordless = np.flatnonzero(~self._wordy[batch.candidates])
+        without = dict.fromkeys(np.flatnonzero(~self.found.mask.any(axis=1)).tolist(), "the image has no region")
+        self.problems = {
+            **dict.fromkeys(wordless.tolist(), "the candidate holds no word"),
+            **blank(batch),
+            **image_problems(batch, {**without, **self.found.problems}),
         }
 
+    def words(self, text: int) -> Iterator[tuple[str, list[int]]]:
+        """Words of a text of the batch with their pieces."""
+        return faier_text.words_of(self.batch.texts[text], self._spans(text))
+
+    def _spans(self, text: int) -> faier_text.Spans:
+        return np.asarray(self.states.spans[self.states.offsets[text] : self.states.offsets[text + 1]])
+
     def _given(self, row: int) -> Ints:
-        if not self.references:
-            return np.zeros(0, dtype=np.int64)
+        """References of a sample that hold a word."""
         found = self.batch.references(row)
-        return np.array([text for text in found if self.layout(int(text)).words], dtype=np.int64)
+        return found[self._wordy[found]] if self.references else found[:0]
 
     # --- groups -------------------------------------------------------------------------------------------------
 
     def groups(self) -> Iterator[Group]:
         """Samples that can be judged, those of one image together; memory does not grow with their number."""
         rows = np.array([row for row in range(len(self.batch)) if row not in self.problems], dtype=np.int64)
-        rows = rows[np.argsort(self.batch.images[rows], kind="stable")] if rows.size else rows
-        lengths = np.diff(self.states.offsets)
-        chosen: list[int] = []
+        images, lengths = self.batch.images, np.diff(self.states.offsets).tolist()
+        cases: dict[tuple[int, bytes], list[int]] = {}
         texts: set[int] = set()
-        longest = 0
-        for row in map(int, rows):
-            own = {int(self.batch.candidates[row]), *map(int, self._given(row))}
-            most = max(longest, *(int(lengths[text]) for text in own))
-            if chosen and (len(chosen) == _SAMPLES or len(texts | own) * most > _PIECES):
-                yield self._group(np.array(chosen))
-                chosen, texts, longest = [], set(), 0
-                most = max(int(lengths[text]) for text in own)
-            chosen.append(row)
-            texts |= own
-            longest = most
-        if chosen:
-            yield self._group(np.array(chosen))
-            self._layouts.clear()
+        pieces = 0
+        for row in rows[np.argsort(images[rows], kind="stable")].tolist():
+            given = self._given(row)
+            alike = cases.setdefault((int(images[row]), given.tobytes()), [])
+            alike.append(row)
+            new = {int(self.batch.candidates[row]), *given.tolist()} - texts
+            texts |= new
+            pieces += sum(lengths[text] for text in new)
+            if pieces > _PIECES or len(cases) == _CASES or len(alike) == _TOGETHER:
+                yield self._group(list(cases.values()))
+                cases, texts, pieces = {}, set(), 0
+        if cases:
+            yield self._group(list(cases.values()))
 
-    def _group(self, rows: Ints) -> Group:
-        batch = self.batch
-        given = [self._given(int(row)) for row in rows]
-        numbers, inverse = np.unique(np.concatenate([batch.candidates[rows], *given]), return_inverse=True)
-        places = np.split(inverse, np.cumsum([len(rows), *map(len, given)])[:-1])
-        candidates, references = places[0], places[1:]
-        images, own = np.unique(batch.images[rows], return_inverse=True)
-        keys = {(int(image), refs.tobytes()): refs for image, refs in zip(own, references)}
-        order = {key: place for place, key in enumerate(keys)}
-        layouts = [self.layout(int(text)) for text in numbers]
-        texts = faier_text.padded([self.states[int(text)] for text in numbers], layouts, self._sentences(numbers))
+    def _group(self, alike: list[list[int]]) -> Group:
+        """A group from the rows of each of its cases."""
+        rows = np.concatenate(alike)
+        first = [own[0] for own in alike]
+        given = [self._given(row) for row in first]
+        numbers, places = np.unique(np.concatenate([self.batch.candidates[rows], *given]), return_inverse=True)
+        candidates, *references = np.split(places, np.cumsum([len(rows), *map(len, given)])[:-1])
+        images, own_images = np.unique(self.batch.images[first], return_inverse=True)
+        ends = np.cumsum([len(own) for own in alike]).tolist()
+        samples = [slice(end - len(own), end) for own, end in zip(alike, ends)]
+        cases = [Case(*parts) for parts in zip(samples, own_images.tolist(), references)]
         inside = self.found.mask[images].astype(bool)
+        visual = self._visual(images, inside)
+        return Group(rows, candidates, cases, numbers, *self._textual(numbers), visual, inside)
+
+    def _visual(self, images: Ints, inside: NDArray[np.bool_]) -> dict[str, Array]:
         boxes = np.asarray(self.found.boxes[images], dtype=np.float32)
-        embedded = self.encoder.embed(self.found.features[images])
-        return Group(
-            rows=rows,
-            images=own,
-            candidates=candidates,
-            unions=np.array([order[int(i), refs.tobytes()] for i, refs in zip(own, references)], dtype=np.int64),
-            texts=texts,
-            layouts=layouts,
-            numbers=numbers,
-            nodes=self.model.nodes(texts),
-            claims=self._claims(numbers),
-            visual=self.model.regions(embedded, boxes, inside),
-            inside=inside,
-            union_images=np.array([image for image, _ in keys], dtype=np.int64),
-            references=list(keys.values()),
-        )
+        found = self.model.regions(self.encoder.embed(self.found.features[images]), boxes, inside)
+        return {**found, CLAIMS: found["sentence"]}  # claims live where sentences do
 
-    def _claims(self, texts: Ints) -> Nodes:
-        """Phrases of the texts' graphs ("horse", "brown horse", "man ride horse"), embedded as semantic SPICE does."""
-        found = [Claims(self.graphs[int(text)], RELATIONS) for text in texts]
-        phrases = list(dict.fromkeys(phrase for own in found for phrase in own.phrases))
-        vectors = phrase_vectors(self.batch, phrases, self._text_encoder)
-        place = {phrase: number for number, phrase in enumerate(phrases)}
-        longest = max((len(own.phrases) for own in found), default=0)
-        shape = (len(found), max(longest, 1))
-        nodes = Nodes(np.zeros((*shape, encoder.WIDTH), np.float32), np.zeros(shape, bool), np.zeros(shape, np.float32))
-        for row, own in enumerate(found):
-            part = slice(0, len(own.phrases))
-            nodes.vectors[row, part] = vectors[[place[phrase] for phrase in own.phrases]]
-            nodes.mask[row, part] = True
-            nodes.weights[row, part] = own.weights / max(own.weights.sum(), 1.0)
-        return nodes
+    def _textual(self, texts: Ints) -> tuple[dict[str, Nodes], Array]:
+        """Nodes of all levels, and centred sentence vectors: the encoder's states, averaged."""
+        graphs = [self.graphs[text] for text in texts.tolist()]
+        layouts = [
+            faier_text.layout(self.batch.texts[text], self._spans(text), graph)
+            for text, graph in zip(texts.tolist(), graphs)
+        ]
+        states = faier_text.States.of(texts, self.states, layouts)
+        nodes = {
+            "object": self.model.nodes("object", states.words, states.word_counts),
+            "relation": self.model.nodes("relation", states.relations, states.relation_counts),
+            CLAIMS: self._claims(graphs),
+        }
+        return nodes, encoder.normalise(encoder.normalise(states.means) - encoder.caption_mean())
 
-    def _sentences(self, texts: Ints) -> Array:
-        """Centred sentence vectors: the encoder's states, averaged."""
-        means = np.stack([self.states[int(text)].astype(np.float32).mean(axis=0) for text in texts])
-        return encoder.normalise(encoder.normalise(means) - encoder.caption_mean())
+    def _claims(self, graphs: list[SceneGraph]) -> Nodes:
+        """Phrases of graphs ("horse", "brown horse", "man ride horse"), embedded as semantic SPICE does."""
+        phrases = [phrase for graph in graphs for phrase in graph.phrases(full=True)]
+        place = {phrase: number for number, phrase in enumerate(dict.fromkeys(phrases))}
+        vectors = phrase_vectors(self.batch, list(place), self._text_encoder)
+        kinds = np.array([(len(g.objects), len(g.attributes), len(g.relations)) for g in graphs])
+        weigh = np.array([1.0, 1.0, RELATIONS])
+        weights = np.repeat(weigh / np.maximum(kinds @ weigh, 1.0)[:, None], kinds.ravel()).astype(np.float32)
+        return Nodes(vectors[[place[phrase] for phrase in phrases]], weights, kinds.sum(axis=1))
 
     # --- scores -------------------------------------------------------------------------------------------------
 
     def score(self, group: Group) -> dict[str, Array]:
         """Score, fidelity (the image alone), adequacy (the references alone), gain, and each level's share."""
-        counts = np.array([len(refs) for refs in group.references])
-        guided = counts[group.unions] > 0
-        alone = {level: self._seen(level, group, "alone", counts) for level in (*LEVELS, CLAIMS)}
-        fidelity = _mean(list(alone.values()))
-        if not guided.any():
-            nothing = np.full(len(group.rows), np.nan)
-            return {"score": fidelity, "fidelity": fidelity, "adequacy": nothing, "gain": nothing, **alone}
-        seen = {level: self._seen(level, group, "seen", counts) for level in alone}
-        told = {level: self._told(level, group, counts) for level in alone}
-        levels = {
-            level: np.where(guided, np.where(np.isnan(told[level]), seen[level], (seen[level] + told[level]) / 2), own)
-            for level, own in alone.items()
-        }
-        score = _mean(list(levels.values()))
-        adequacy = np.where(guided, _mean(list(told.values())), np.nan)
+        alone, seen, told = (self._calibrated(part, values) for part, values in self.parts(group).items())
+        guided = ~np.isnan(seen["sentence"])  # the level that every caption has
+        levels = {}
+        for level in alone:
+            both = np.where(np.isnan(told[level]), seen[level], (seen[level] + told[level]) / 2)
+            levels[level] = np.where(guided, both, alone[level])
+        score, fidelity = _mean(levels), _mean(alone)
+        adequacy = np.where(guided, _mean(told), np.nan)
         gain = np.where(guided, score - fidelity, np.nan)
         return {"score": score, "fidelity": fidelity, "adequacy": adequacy, "gain": gain, **levels}
 
-    def matrix(self, *, together: int = 64) -> Array:
+    def parts(self, group: Group) -> dict[str, dict[str, Array]]:
+        """V of the image alone, V as the references guide it, and T: of every level; NaN where there is none."""
+        found = {
+            part: {level: np.full(len(group.rows), np.nan, np.float32) for level in (*LEVELS, CLAIMS)} for part in PARTS
+        }
+        for case in group.cases:
+            for level in (*LEVELS, CLAIMS):
+                for part, values in self._matched(level, group, case):
+                    found[part][level][case.samples] = values
+        return found
+
+    def _matched(self, level: str, group: Group, case: Case) -> Iterator[tuple[str, Array]]:
+        model, own = self.model, group.textual(level, group.candidates[case.samples])
+        seen, told = (model.seen_sentence, model.told_sentence) if level == "sentence" else (model.seen, model.told)
+        yield "alone", seen(group.regions(level, case.image), own)
+        if len(case.references):
+            yield "seen", seen(self.union(level, group, case), own)
+            yield "told", told(own, group.textual(level, case.references))
+
+    def _calibrated(self, part: str, values: dict[str, Array]) -> dict[str, Array]:
+        return {level: self.model.calibrated(part, level, value) for level, value in values.items()}
+
+    def union(self, level: str, group: Group, case: Case) -> Array:
+        """Visual nodes of an image under the guidance of the references, where there are any."""
+        regions = group.regions(level, case.image)
+        if not len(case.references):
+            return regions
+        if level in ("sentence", CLAIMS):
+            return self.model.union_sentence(regions, group.sentences[case.references])
+        return self.model.union(level, regions, group.nodes[level].rows(case.references))
+
+    def matrix(self, *, together: int = 512) -> Array:
         """Scores of every image with every text of the batch, without references (retrieval)."""
-        mask = self.found.mask.astype(bool)
-        boxes = np.asarray(self.found.boxes, dtype=np.float32)
-        visual = self.model.regions(self.encoder.embed(self.found.features), boxes, mask)
-        images, regions = mask.shape
-        columns = []
+        images = np.flatnonzero(self.found.mask.any(axis=1))
+        found = np.full((len(self.found.mask), len(self.batch.texts)), -np.inf)  # an image without regions comes last
+        inside = self.found.mask[images].astype(bool)
+        visual = self._visual(images, inside)
         for start in range(0, len(self.batch.texts), together):
-            numbers = np.arange(start, min(start + together, len(self.batch.texts)))
-            parts = [self.states[int(text)] for text in numbers]
-            texts = faier_text.padded(parts, [self.layout(int(t)) for t in numbers], self._sentences(numbers))
-            levels = []
-            for level, nodes in self.model.nodes(texts).items():
-                captions, count, d = nodes.vectors.shape
-                similar = visual[level].reshape(-1, d) @ nodes.vectors.reshape(-1, d).T
-                similar = similar.reshape(images, regions, captions * count)
-                best = np.where(mask[:, :, None], similar, -np.inf).max(axis=1).reshape(images, captions, count)
-                value = (np.where(nodes.mask, best, 0.0) * nodes.weights).sum(axis=-1)
-                value = np.where(nodes.mask.any(axis=1), value, np.nan)
-                levels.append(self.model.calibrated("alone", level, value))
-            whole = [
-                self.model.seen_sentence(visual["sentence"], mask, np.repeat(s[None], images, 0))
-                for s in texts.sentences
-            ]
-            levels.append(self.model.calibrated("alone", "sentence", np.stack(whole, axis=1)))
-            levels.append(self._all_claims(visual["sentence"], mask, self._claims(numbers)))
-            columns.append(_mean(levels))
-        return np.concatenate(columns, axis=1)
-
-    def _all_claims(self, visual: Array, mask: NDArray[np.bool_], claims: Nodes) -> Array:
-        images, regions = mask.shape
-        captions, count, d = claims.vectors.shape
-        similar = (visual.reshape(-1, d) @ claims.vectors.reshape(-1, d).T).reshape(images, regions, -1)
-        best = np.where(mask[:, :, None], similar, -np.inf).max(axis=1).reshape(images, captions, count)
-        value = (np.where(claims.mask, best, 0.0) * claims.weights).sum(axis=-1)
-        return self.model.calibrated("alone", CLAIMS, np.where(claims.mask.any(axis=1), value, np.nan))
-
-    def union(self, level: str, group: Group, counts: Ints) -> Array:
-        """Union nodes of every (image, references)."""
-        visual = group.visual[level][group.union_images]
-        owner = np.repeat(np.arange(len(counts)), counts)
-        contexts = np.zeros_like(visual)
-        if len(owner):
-            texts = np.concatenate(group.references)
-            if level == "sentence":
-                contexts += _sums(group.texts.sentences[texts], counts)[:, None]
-            else:
-                nodes = group.nodes[level].rows(texts)
-                contexts = _sums(self.model.attend(level, visual[owner], nodes) @ nodes.vectors, counts)
-        return self.model.union(level, visual, contexts, counts) * group.inside[group.union_images][..., None]
-
-    def _seen(self, level: str, group: Group, part: str, counts: Ints) -> Array:
-        return self.model.calibrated(part, level, self.seen(level, group, part, counts))
-
-    def _told(self, level: str, group: Group, counts: Ints) -> Array:
-        return self.model.calibrated("told", level, self.told(level, group, counts))
-
-    def seen(self, level: str, group: Group, part: str, counts: Ints) -> Array:
-        """V of the samples: against the image alone, or as the references guide it (part `seen`)."""
-        inside = group.inside[group.images]
-        space = "sentence" if level == CLAIMS else level  # phrases live where sentences do
-        union = group.visual[space][group.images] if part == "alone" else self.union(space, group, counts)[group.unions]
-        if level == "sentence":
-            return self.model.seen_sentence(union, inside, group.texts.sentences[group.candidates])
-        nodes = group.claims if level == CLAIMS else group.nodes[level]
-        return self.model.seen(level, union, inside, nodes.rows(group.candidates))[0]
-
-    def told(self, level: str, group: Group, counts: Ints) -> Array:
-        """T of the samples; NaN without references."""
-        if level != "sentence":
-            nodes = group.claims if level == CLAIMS else group.nodes[level]
-            return self.model.told(nodes.rows(group.candidates), _merged(nodes, group.references).rows(group.unions))
-        mean = _sums(group.texts.sentences[_flat(group.references)], counts) / np.maximum(counts, 1)[:, None]
-        own = group.texts.sentences[group.candidates]
-        return np.where(counts[group.unions] > 0, (mean[group.unions] * own).sum(axis=1), np.nan)
+            texts = np.arange(start, min(start + together, len(self.batch.texts)))
+            nodes, sentences = self._textual(texts)
+            for place, image in enumerate(images):
+                regions = {level: values[place][inside[place]] for level, values in visual.items()}
+                levels = {level: self.model.seen(regions[level], own) for level, own in nodes.items()}
+                levels["sentence"] = self.model.seen_sentence(regions["sentence"], sentences)
+                found[image, texts] = _mean(self._calibrated("alone", levels))
+        return found
 
 
-def _sums(values: Array, counts: Ints) -> Array:
-    """Sums over consecutive rows: the first counts[0] of them, the next counts[1], and so on."""
-    found = np.zeros((len(counts), *values.shape[1:]), dtype=np.float32)
-    filled = counts > 0
-    if filled.any():
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])[filled]
-        found[filled] = np.add.reduceat(values, starts, axis=0)
-    return found
-
-
-def _flat(references: list[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *references])
-
-
-def _mean(parts: list[Array]) -> Array:
+def _mean(levels: dict[str, Array]) -> Array:
     """Mean over the levels a caption has; the sentence level is always there."""
-    stacked = np.stack(parts).astype(np.float64)
+    stacked = np.stack(list(levels.values())).astype(np.float64)
     there = ~np.isnan(stacked)
     return np.asarray(np.where(there, stacked, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
-
-
-def _merged(nodes: Nodes, references: list[Ints]) -> Nodes:
-    """Nodes of each union's references as one graph; every reference with nodes has the same share of the weight."""
-    sizes = nodes.mask.sum(axis=1)
-    longest = max((int(sizes[texts].sum()) for texts in references), default=0)
-    shape = (len(references), max(longest, 1))
-    vectors = np.zeros((*shape, nodes.vectors.shape[2]), dtype=np.float32)
-    mask, weights = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.float32)
-    for row, texts in enumerate(references):
-        end, share = 0, 1.0 / max(int((sizes[texts] > 0).sum()), 1)
-        for text in texts:
-            inside = nodes.mask[text]
-            part = slice(end, end + int(sizes[text]))
-            vectors[row, part], mask[row, part] = nodes.vectors[text][inside], True
-            weights[row, part] = nodes.weights[text][inside] * share
-            end = part.stop
-    return Nodes(vectors, mask, weights)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from vericap.models import store
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 LEVELS = ("object", "relation", "sentence")
 CLAIMS = "claims"  # scene-graph phrases by themselves, in the sentence space; calibrated after training
 PARTS = ("alone", "seen", "told")  # rows of the calibration: V without references, V with them, T
@@ -39,28 +40,41 @@ _TINY = 1e-8
 
 
 @dataclass(frozen=True)
-class Texts:
-    """Padded captions: word pieces, relation nodes as averages of pieces, sentence vectors."""
-
-    states: Floats  # (captions, pieces, 384)
-    mask: Bools  # (captions, pieces): the pieces of words
-    averages: Floats  # (captions, relations, pieces), each row of a node sums to 1
-    sentences: Floats  # (captions, 384) centred unit vectors
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-
-@dataclass(frozen=True)
 class Nodes:
-    """Textual nodes of one level: unit vectors, what is there, and weights that sum to 1 for each caption."""
+    """Textual nodes of some captions on one level, caption after caption: nothing is padded."""
 
-    vectors: Floats  # (captions, nodes, d)
-    mask: Bools
-    weights: Floats
+    vectors: Floats  # (nodes, d) unit vectors
+    weights: Floats  # (nodes,), sum to 1 for each caption that has any
+    counts: Ints  # (captions,)
 
-    def rows(self, which: Any) -> Nodes:
-        return Nodes(self.vectors[which], self.mask[which], self.weights[which])
+    @cached_property
+    def ends(self) -> Ints:
+        return np.cumsum(self.counts)
+
+    @cached_property
+    def there(self) -> Bools:
+        """(captions,): which have nodes."""
+        return self.counts > 0
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First node of each caption that has any."""
+        return np.asarray((self.ends - self.counts)[self.there])
+
+    def rows(self, which: Ints) -> Nodes:
+        """The nodes of some captions."""
+        if len(which) == 1:  # no copy
+            one = slice(self.ends[which[0]] - self.counts[which[0]], self.ends[which[0]])
+            return Nodes(self.vectors[one], self.weights[one], self.counts[which])
+        places = runs(self.ends[which] - self.counts[which], self.counts[which])
+        return Nodes(self.vectors[places], self.weights[places], self.counts[which])
+
+    def weighted(self, values: Floats) -> Floats:
+        """Weighted mean of the nodes' values (..., nodes) for each caption; NaN where it has no node."""
+        found = np.full((*values.shape[:-1], len(self.counts)), np.nan, dtype=np.float32)
+        if len(self.starts):
+            found[..., self.there] = np.add.reduceat(values * self.weights, self.starts, axis=-1)
+        return found
 
 
 class FaierPlus:
@@ -79,11 +93,13 @@ class FaierPlus:
 
     def regions(self, embedded: Floats, boxes: Floats, mask: Bools) -> dict[str, Floats]:
         """Visual nodes of all levels (images, regions, d) from regions in the sentence space."""
-        found = {level: self._visual(level, embedded) for level in LEVELS}
+        flat = embedded.reshape(-1, embedded.shape[-1])  # one large product is twice as fast as one for each image
+        found = {level: self._visual(level, flat).reshape(embedded.shape) for level in LEVELS}
         place = boxes @ self.weights["offset"]
         pull = np.tanh(place[:, :, None] - place[:, None, :])
         gamma = softmax(np.where(mask[:, None, :], pull, -np.inf))
-        found["relation"] = found["relation"] + np.matmul(gamma, found["relation"]) @ self.weights["mix"].T
+        mixed = np.matmul(gamma, found["relation"]).reshape(flat.shape) @ self.weights["mix"].T
+        found["relation"] = found["relation"] + mixed.reshape(embedded.shape)
         return {level: unit(values) * mask[..., None] for level, values in found.items()}
 
     def _visual(self, level: str, x: Floats) -> Floats:
@@ -91,58 +107,58 @@ class FaierPlus:
         hidden = np.maximum(x @ w[f"{level}.hidden"].T + w[f"{level}.hidden_bias"], 0.0)
         return np.asarray(x @ w[f"{level}.linear"].T + w[f"{level}.bias"] + hidden @ w[f"{level}.output"].T, np.float32)
 
-    def nodes(self, texts: Texts) -> dict[str, Nodes]:
-        """Textual nodes of the object and relation levels."""
-        averaged = np.matmul(texts.averages, texts.states)
-        there = texts.averages.sum(axis=-1) > 0
-        given = {"object": (texts.states, texts.mask), "relation": (averaged, there)}
-        found = {}
-        for level, (states, mask) in given.items():
-            there = states[mask]  # padding is never computed
-            vectors = np.zeros_like(states)
-            vectors[mask] = unit(there @ self.weights[f"text.{level}"].T + self.weights[f"text.{level}_bias"])
-            logits = np.full(mask.shape, -np.inf, dtype=np.float32)
-            logits[mask] = there @ self.weights[f"importance.{level}"]
-            found[level] = Nodes(vectors, mask, softmax(logits))
-        return found
+    def nodes(self, level: str, states: Floats, counts: Ints) -> Nodes:
+        """Nodes of the object or relation level from their states (nodes, 384), caption after caption."""
+        w = self.weights
+        vectors = unit(states @ w[f"text.{level}"].T + w[f"text.{level}_bias"])
+        return Nodes(vectors, shares(states @ w[f"importance.{level}"], counts), counts)
 
-    # --- fusion and matching ------------------------------------------------------------------------------------
+    # --- fusion and matching: one image with one set of references at a time ---------------------------------------
 
-    def attend(self, level: str, visual: Floats, references: Nodes) -> Floats:
-        """Attention of regions (n, regions, d) over one reference's nodes each: (n, regions, nodes)."""
-        logits = np.exp(self.weights[f"temperature.{level}"]) * (visual @ references.vectors.transpose(0, 2, 1))
-        return softmax(np.where(references.mask[:, None, :], logits, -np.inf))
+    def attend(self, level: str, regions: Floats, references: Nodes) -> Floats:
+        """Attention of regions over the nodes of every reference (regions, nodes): sums to 1 for each reference."""
+        sharpness = np.exp(self.weights[f"temperature.{level}"])
+        return shares(sharpness * (regions @ references.vectors.T), references.counts)
 
-    def union(self, level: str, visual: Floats, contexts: Floats, counts: NDArray[Any]) -> Floats:
-        """Union nodes from regions and the sum of contexts over `counts` references."""
-        mean = contexts / np.maximum(counts, 1)[:, None, None]
-        return unit(visual + self.weights[f"gate.{level}"] * mean)
+    def union(self, level: str, regions: Floats, references: Nodes) -> Floats:
+        """Union nodes (regions, d) of the object or relation level; a reference without nodes says nothing."""
+        context = self.attend(level, regions, references) @ references.vectors / np.float32(len(references.counts))
+        return unit(regions + self.weights[f"gate.{level}"] * context)
 
-    def seen(self, level: str, union: Floats, inside: Bools, nodes: Nodes) -> tuple[Floats, Floats]:
-        """V of pairs, and similarities (pairs, regions, nodes); NaN for a caption without nodes of this level."""
-        similar = union @ nodes.vectors.transpose(0, 2, 1)
-        best = np.where(inside[:, :, None], similar, -np.inf).max(axis=1)
-        value = (np.where(nodes.mask, best, 0.0) * nodes.weights).sum(axis=1)
-        return np.where(nodes.mask.any(axis=1), value, np.nan).astype(np.float32), similar
+    def union_sentence(self, regions: Floats, sentences: Floats) -> Floats:
+        """Union nodes of the sentence level from the references' sentence vectors."""
+        return unit(regions + self.weights["gate.sentence"] * sentences.mean(axis=0))
 
-    def seen_sentence(self, union: Floats, inside: Bools, sentences: Floats) -> Floats:
+    @staticmethod
+    def seen(union: Floats, nodes: Nodes) -> Floats:
+        """V of captions (captions,); NaN for a caption without nodes of this level."""
+        return nodes.weighted((union @ nodes.vectors.T).max(axis=0))
+
+    def seen_sentence(self, union: Floats, sentences: Floats) -> Floats:
         """V of the sentence level: half the whole image, half the windows that fit best."""
-        cosines = np.einsum("nrd,nd->nr", union, sentences)
-        windows = inside[:, 1:]
-        weights = softmax(np.where(windows, np.exp(self.weights["sharpness"]) * cosines[:, 1:], -np.inf))
-        parts = np.where(windows.any(axis=1), (weights * cosines[:, 1:]).sum(axis=1), cosines[:, 0])
-        return np.asarray(0.5 * cosines[:, 0] + 0.5 * parts, dtype=np.float32)
+        cosines = sentences @ union.T
+        whole, windows = cosines[:, 0], cosines[:, 1:]
+        if not windows.shape[1]:
+            return whole
+        weights = softmax(np.exp(self.weights["sharpness"]) * windows)
+        return np.asarray(0.5 * whole + 0.5 * (weights * windows).sum(axis=1), dtype=np.float32)
 
     @staticmethod
     def told(nodes: Nodes, references: Nodes) -> Floats:
-        """T of pairs: precision and recall over the nodes of all references; NaN where either side has none."""
-        similar = nodes.vectors @ references.vectors.transpose(0, 2, 1)
-        inside = nodes.mask[:, :, None] & references.mask[:, None, :]
-        similar = np.where(inside, similar, -1.0)
-        precision = (np.where(nodes.mask, similar.max(axis=2), 0.0) * nodes.weights).sum(axis=1)
-        recall = (np.where(references.mask, similar.max(axis=1), 0.0) * references.weights).sum(axis=1)
-        there = nodes.mask.any(axis=1) & references.mask.any(axis=1)
-        return np.where(there, (precision + recall) / 2, np.nan).astype(np.float32)
+        """T of captions: precision and recall over the nodes of all references; NaN where either side has none."""
+        found = np.full(len(nodes.counts), np.nan, dtype=np.float32)
+        if len(nodes.starts) and len(references.starts):
+            similar = references.vectors @ nodes.vectors.T
+            precision = nodes.weighted(similar.max(axis=0))[nodes.there]
+            best = np.maximum.reduceat(similar, nodes.starts, axis=1)  # of each caption for each node of references
+            recall = references.weights @ best / len(references.starts)  # references share the weight alike
+            found[nodes.there] = (precision + recall) / 2
+        return found
+
+    @staticmethod
+    def told_sentence(sentences: Floats, references: Floats) -> Floats:
+        """T of the sentence level: the mean cosine."""
+        return np.asarray(sentences @ references.mean(axis=0))
 
     def calibrated(self, part: str, level: str, values: Floats) -> Floats:
         """A part as the teacher's cosine it stands for."""
@@ -157,6 +173,22 @@ class FaierPlus:
 
 def unit(values: Floats) -> Floats:
     return np.asarray(values / np.maximum(np.linalg.norm(values, axis=-1, keepdims=True), _TINY), dtype=np.float32)
+
+
+def runs(starts: Ints, counts: Ints) -> Ints:
+    """start, start + 1, ... for every run, one run after the other."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts))
+
+
+def shares(values: Floats, counts: Ints) -> Floats:
+    """Softmax of (..., nodes) within each caption's nodes."""
+    counts = counts[counts > 0]
+    if not len(counts):
+        return values
+    starts = np.cumsum(counts) - counts
+    raised = np.exp(values - np.repeat(np.maximum.reduceat(values, starts, axis=-1), counts, axis=-1))
+    return np.asarray(raised / np.repeat(np.add.reduceat(raised, starts, axis=-1), counts, axis=-1), dtype=np.float32)
 
 
 def softmax(values: Floats) -> Floats:

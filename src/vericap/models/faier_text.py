@@ -6,17 +6,21 @@ are those of the caption's words whose surface or base form is one of the node's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.models.faier_plus import Texts
+from vericap.models.faier_plus import runs
 from vericap.text.encoder import WIDTH, TokenStates
 
+Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Spans = NDArray[np.int32]
 MOST_NODES = 24  # relation nodes of one caption that are matched
@@ -28,7 +32,6 @@ class Layout:
 
     words: list[int]
     nodes: list[list[int]]
-    names: list[str]  # of the nodes
 
 
 @lru_cache(maxsize=65536)
@@ -44,7 +47,7 @@ def words_of(text: str, spans: Spans) -> Iterator[tuple[str, list[int]]]:
     word, places, end = "", list[int](), -1
     for place, (start, stop) in enumerate(spans.tolist()):
         piece = text[start:stop].lower()
-        if stop <= start or not any(letter.isalnum() for letter in piece):
+        if stop <= start or not (piece.isalnum() or any(map(str.isalnum, piece))):
             continue
         if places and start == end:
             word += piece
@@ -64,24 +67,67 @@ def layout(text: str, spans: Spans, graph: SceneGraph) -> Layout:
     names = graph.objects
     claims: list[tuple[str, ...]] = [(attribute, names[o]) for o, attribute in graph.attributes]
     claims += [(names[s], relation, names[o]) for s, relation, o in graph.relations]
-    nodes, kept = [], []
+    nodes = []
     for claim in claims[:MOST_NODES]:
         wanted = {part for name in claim for part in name.split()}
         pieces = [place for word, places in found if forms(word) & wanted for place in places]
         if pieces:
             nodes.append(pieces)
-            kept.append(" ".join(claim))
-    return Layout([place for _, places in found for place in places], nodes, kept)
+    return Layout([place for _, places in found for place in places], nodes)
 
 
-def layouts(texts: Sequence[str], states: TokenStates, graphs: Sequence[SceneGraph]) -> list[Layout]:
-    """Layouts of texts whose pieces have been read."""
-    return [
-        layout(text, states.spans[states.offsets[i] : states.offsets[i + 1]], graphs[i]) for i, text in enumerate(texts)
-    ]
+@dataclass(frozen=True)
+class States:
+    """What the nodes of some captions are made from, caption after caption."""
+
+    words: Floats  # (words' pieces, 384)
+    word_counts: Ints  # of each caption
+    relations: Floats  # (relation nodes, 384): means over their pieces
+    relation_counts: Ints
+    means: Floats  # (captions, 384) over all pieces, marks included
+
+    @classmethod
+    def of(cls, texts: Ints, found: TokenStates, layouts: Sequence[Layout]) -> States:
+        """States of some of the texts that have been read."""
+        lengths = np.diff(found.offsets)[texts]
+        starts = np.cumsum(lengths) - lengths
+        states = found.states[runs(found.offsets[texts], lengths)].astype(np.float32)
+        word_counts = _lengths(place.words for place in layouts)
+        words = states[_joined(place.words for place in layouts) + np.repeat(starts, word_counts)]
+        relation_counts = _lengths(place.nodes for place in layouts)
+        sizes = _lengths(node for place in layouts for node in place.nodes)
+        pieces = _joined(node for place in layouts for node in place.nodes)
+        pieces += np.repeat(np.repeat(starts, relation_counts), sizes)
+        means = _means(states, np.arange(len(states)), lengths)
+        return cls(words, word_counts, _means(states, pieces, sizes), relation_counts, means)
 
 
-def padded(parts: Sequence[NDArray[np.float16]], places: Sequence[Layout], sentences: NDArray[np.float32]) -> Texts:
+def _lengths(lists: Iterable[Sequence[Any]]) -> Ints:
+    return np.array([len(one) for one in lists], dtype=np.int64)
+
+
+def _joined(lists: Iterable[Iterable[int]]) -> Ints:
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int64)
+
+
+def _means(states: Floats, pieces: Ints, counts: Ints) -> Floats:
+    """Means over the first counts[0] pieces, over the next counts[1], ... (np.add.reduceat takes ten times as long)."""
+    shares = np.repeat(1.0 / counts, counts).astype(np.float32)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return np.asarray(sparse.csr_matrix((shares, pieces, ends), shape=(len(counts), len(states))) @ states)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Padded captions, as training reads them: word pieces, relation nodes as averages of pieces, sentence vectors."""
+
+    states: Floats  # (captions, pieces, 384)
+    mask: NDArray[np.bool_]  # (captions, pieces): the pieces of words
+    averages: Floats  # (captions, relations, pieces), each row of a node sums to 1
+    sentences: Floats  # (captions, 384) centred unit vectors
+
+
+def padded(parts: Sequence[NDArray[np.float16]], places: Sequence[Layout], sentences: Floats) -> Texts:
     """Captions of different lengths in one block of arrays."""
     longest = max((len(part) for part in parts), default=1)
     most = max((len(place.nodes) for place in places), default=0)

@@ -262,11 +262,15 @@ def train(
         {"params": list(model.upper.parameters()), "lr": options.backbone_rate},
         {"params": list(model.head.parameters()), "lr": options.head_rate},
     ]
-    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, main, extra, validation, options, plan.seed)
-    state = trainer.run(task.losses, task.validate)
-    trainer.load_best()
-    trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    if plan.steps:
+        trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+        state = trainer.run(task.losses, task.validate)
+        trainer.load_best()
+        trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    else:  # the earlier weights on other lower blocks
+        with torch.no_grad():
+            trained = {**describe, "steps": 0, "agreement": task.validate()["agreement"]}
     export(model, network, Path(output), lower=lower, size=options.size, name=name, trained=trained)
     return trained
 

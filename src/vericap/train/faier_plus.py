@@ -14,7 +14,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vericap.models.faier_plus import LEVELS, PARTS, Texts
+from vericap.models.faier_plus import LEVELS, PARTS
+from vericap.models.faier_text import Texts
 
 Array = NDArray[Any]
 TEXT_LEVELS = LEVELS[:2]
@@ -22,7 +23,7 @@ TEXT_LEVELS = LEVELS[:2]
 
 @dataclass
 class Block:
-    """Padded captions as tensors (models.faier_plus.Texts)."""
+    """Padded captions as tensors (models.faier_text.Texts)."""
 
     states: Tensor
     mask: Tensor

@@ -57,9 +57,7 @@ def _parts(folder: Path, features: str, data: Captioned, sentences: Array, part:
     scorer = Scorer(batch, str(folder), references=True)
     values = np.full(len(samples), np.nan)
     for group in scorer.groups():
-        counts = np.array([len(refs) for refs in group.references])
-        made = scorer.told(CLAIMS, group, counts) if part == "told" else scorer.seen(CLAIMS, group, part, counts)
-        values[group.rows] = made
+        values[group.rows] = scorer.parts(group)[part][CLAIMS]
     return values, np.array(target)
 
 

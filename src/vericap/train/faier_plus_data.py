@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from vericap.graphs.analysis import parse_texts
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.models.faier_plus import Texts
-from vericap.models.faier_text import Layout, layout, padded
+from vericap.models.faier_text import Layout, Texts, layout, padded
 from vericap.run.batch import Settings
 from vericap.text import encoder
 from vericap.text.corruptions import Pools, corrupt

@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vericap.models.faier_plus import LEVELS, Texts
+from vericap.models.faier_plus import LEVELS
+from vericap.models.faier_text import Texts
 from vericap.train import losses
 from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
