@@ -114,7 +114,7 @@ class Model(nn.Module):
 class Encoder(nn.Module):
     """The head alone, on pooled windows (n, windows, 1280) of a finished backbone."""
 
-    def __init__(self, options: Options, start: dict[str, Array] | None = None) -> None:
+    def __init__(self, options: Options, start: Mapping[str, Array] | None = None) -> None:
         super().__init__()
         self.head = Head(hidden=options.hidden)
         if start is not None:
@@ -376,16 +376,24 @@ def train_encoder(
     plan: Plan,
     fingerprint: str,
     options: Options | None = None,
-    start: dict[str, Array] | None = None,
+    start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train the head alone on windows of a finished backbone (`maps` of the sources: (n, windows, 1280))."""
+    """Train the head alone on windows of a finished backbone (`maps` of the sources: (n, windows, 1280)).
+
+    `start` are weights and meta file of an encoder this one begins with.
+    """
     options = options or Options(mirror=False, head_rate=5e-4)
     torch.manual_seed(plan.seed)
-    model = Encoder(options, start)
+    model = Encoder(options, start[0] if start else None)
     groups = [{"params": list(model.parameters()), "lr": options.head_rate}]
-    describe = {"options": asdict(options), "photos": [len(main), 0 if extra is None else len(extra)]}
+    describe: dict[str, Any] = {
+        "options": asdict(options),
+        "photos": [len(main), 0 if extra is None else len(extra)],
+    }
+    if start is not None:
+        describe["before"] = start[1].get("trained", {})
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, main, extra, validation, options, plan.seed)
     state = trainer.run(task.losses, task.validate)

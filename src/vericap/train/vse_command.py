@@ -10,12 +10,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from vericap.models.store import weights
 from vericap.train import backbone, kept, options
 from vericap.vision.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=128, name="vericap-vse")
+    parser.add_argument("--start", metavar="NAME", help="encoder to begin with: default or a folder")
+    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate (5e-4)")
     options.add_plan(parser, steps=1500)
 
 
@@ -27,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         sources.append(backbone.Source(windows, kept.sentences(part, work, name, threads=args.threads)))
     *training, validation = sources
     share = options.shares(args.batch, len(training))
-    chosen = backbone.Options(batch=args.batch, extra=share[-1], mirror=False, head_rate=5e-4)
+    chosen = backbone.Options(batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate)
     trained = backbone.train_encoder(
         training[0],
         training[1] if len(training) > 1 else None,
@@ -36,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
         plan=options.plan_of(args),
         options=chosen,
         fingerprint=store.fingerprint,
+        start=weights(args.start, "vse") if args.start else None,
         name=args.name,
     )
     where = Path(args.output) / "vse"
