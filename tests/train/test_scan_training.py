@@ -73,7 +73,7 @@ def test_exported_model_scores_as_torch_does(tmp_path: Path) -> None:
             layer.weight.copy_(torch.from_numpy(scorer.weights[key]))
             layer.bias.copy_(torch.from_numpy(scorer.weights[f"{key}_bias"]))
         model.output.weight.copy_(torch.from_numpy(scorer.weights["output"]))
-        expected = scan.Task(model, [source], [20], source, 0).matrix(source)
+        expected = scan.Task(model, [source], [20], source, 0).matrices(source)[0]
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
@@ -86,7 +86,8 @@ def test_relevance_to_references_is_the_metric_of_reo() -> None:
     model = scan.Model(options(references=2), 20)
     task = scan.Task(model, [source], [20], source, 0)
     with torch.no_grad():
-        both, image = task.matrix(source, references=True), task.matrix(source)
+        image, both = task.matrices(source)
+        assert both is not None
         regions = model.regions(torch.from_numpy(source.features.astype(np.float32))).numpy()
 
         def context(of: int, caption: int) -> np.ndarray:

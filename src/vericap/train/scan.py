@@ -266,34 +266,36 @@ class Task:
 
     def validate(self) -> dict[str, float]:
         """Retrieval and agreement; with references, `agreement` is that of image and references together."""
-        scores = self.matrix(self._validation)
+        scores, both = self.matrices(self._validation)
         found = {"agreement": agreement(scores, self._pairs), **recall(scores)}
-        if self.options.references:
+        if both is not None:
             rows, columns, _ = self._pairs
             sentences = np.asarray(self._validation.sentences, dtype=np.float32)
             held = sentences[:, 1 + self.options.references :].mean(axis=1)
             target = (held[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
             found["image"] = found["agreement"]
-            found["agreement"] = agreement(self.matrix(self._validation, references=True), (rows, columns, target))
+            found["agreement"] = agreement(both, (rows, columns, target))
         return found
 
-    def matrix(self, source: Source, *, references: bool = False) -> Array:
-        """Scores of all images with all captions; `references` are each image's captions after the first."""
+    def matrices(self, source: Source) -> tuple[Array, Array | None]:
+        """Scores of all images with all captions: the image alone, and with references (captions after the first)."""
         regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
         each = self.options.references
-        told = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
-        contexts = self._contexts(regions, *source.text.padded(told)) if references else None
-        columns = []
-        for start in range(0, len(source) * PER_IMAGE, 100):
-            given, mask = source.text.padded(range(start, min(start + 100, len(source) * PER_IMAGE)))
-            words = self.model.words(given, mask)
-            rows = []
-            for i in range(0, len(regions), 100):
-                attended = self.model.attend(regions[i : i + 100], words, mask)
-                score = attended.score(self.options.pooling)
-                rows.append(score if contexts is None else (score + attended.told(contexts[i : i + 100], words)) / 2)
-            columns.append(torch.cat(rows))
-        return torch.cat(columns, dim=1).numpy()
+        given = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
+        contexts = self._contexts(regions, *source.text.padded(given)) if each else None
+        scores = np.empty((len(source), len(source) * PER_IMAGE), dtype=np.float32)
+        both = np.empty_like(scores) if each else None
+        for start in range(0, scores.shape[1], 100):
+            columns = slice(start, min(start + 100, scores.shape[1]))
+            padded, mask = source.text.padded(range(columns.start, columns.stop))
+            words = self.model.words(padded, mask)
+            for first in range(0, len(regions), 100):
+                rows = slice(first, first + 100)
+                attended = self.model.attend(regions[rows], words, mask)
+                scores[rows, columns] = attended.score(self.options.pooling)
+                if both is not None and contexts is not None:
+                    both[rows, columns] = (scores[rows, columns] + attended.told(contexts[rows], words).numpy()) / 2
+        return scores, both
 
 
 @dataclass
