@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def shared(name: str, variable: str) -> Path:
     """A folder of real data, or a skip that says which folder is missing."""
-    found = Path(os.environ.get(variable, ROOT.parent / "shared" / name))
+    found = Path(os.environ.get(variable) or ROOT.parent / "shared" / name)
     if not found.is_dir():
         pytest.skip(f"real data is not at {found}; set {variable}", allow_module_level=True)
     return found
