@@ -116,17 +116,6 @@ def test_options_that_cannot_be() -> None:
         training.Options(loss="softest").check()
 
 
-def test_the_teacher_leaves_the_candidate_out() -> None:
-    sentences = np.random.default_rng(0).normal(size=(3, 5, 4)).astype(np.float32)
-    candidate = np.array([0, 4, 2])
-    target = training._target(sentences, candidate)
-    for image in range(3):
-        for column in range(3):
-            others = [k for k in range(5) if image != column or k != candidate[column]]
-            expected = np.mean([sentences[image, k] @ sentences[column, candidate[column]] for k in others])
-            assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
-
-
 def test_parsed_captions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["A man rides a horse on the beach.", "", "Two dogs."]
     found = parse(texts, tmp_path / "graphs.npz", quiet=True)

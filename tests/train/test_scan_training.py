@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from vericap.errors import VericapError  # noqa: E402
 from vericap.models import scan as scoring  # noqa: E402
-from vericap.train import losses, scan  # noqa: E402
+from vericap.train import losses, scan, scan_data  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
 from vericap.train.validate import agreement, near_pairs, recall  # noqa: E402
 
@@ -22,7 +22,7 @@ def unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-def made_source(seed: int = 0) -> scan.Source:
+def made_source(seed: int = 0) -> scan_data.Source:
     """Images whose captions' states are noisy linear images of their regions."""
     rng = np.random.default_rng(seed)
     meaning = rng.normal(size=(IMAGES, 24))
@@ -32,8 +32,8 @@ def made_source(seed: int = 0) -> scan.Source:
     lengths = rng.integers(3, 7, size=IMAGES * 5)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     states = np.repeat(sentences.reshape(-1, 384), lengths, axis=0) + rng.normal(size=(int(lengths.sum()), 384))
-    text = scan.TextStates(states.astype(np.float16), offsets)
-    return scan.Source(features.astype(np.float16), unit(sentences).astype(np.float16), text)
+    text = scan_data.TextStates(states.astype(np.float16), offsets)
+    return scan_data.Source(features.astype(np.float16), unit(sentences).astype(np.float16), text)
 
 
 def options(**changes: object) -> scan.Options:
@@ -124,10 +124,10 @@ def test_targets_leave_out_what_was_given() -> None:
 
 def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
     texts = ["a dog runs", "two men talk to a dog", "a cat"]
-    words = scan.vocabulary(texts * 5, 4)
+    words = scan_data.vocabulary(texts * 5, 4)
     assert words[:3] == ["<unknown>", "<start>", "<end>"]
     model = scan.Model(options(words="gru"), 20, words)
-    coded = scan.TextNumbers(texts, words)
+    coded = scan_data.TextNumbers(texts, words)
     with torch.no_grad():
         expected = model.words(*coded.padded(range(3))).numpy()
     meta = {"name": "x", "fingerprint": "f", "words": "gru", "vocabulary": words}

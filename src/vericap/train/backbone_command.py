@@ -14,7 +14,7 @@ from typing import Any
 
 from vericap.errors import InputError
 from vericap.train import backbone, backbone_store, data, kept, lite
-from vericap.train.options import add_plan, plan_of
+from vericap.train.options import add_captions, add_plan, plan_of
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import pixels
 
@@ -37,14 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", type=int, default=384, help="input side of the finished backbone (384)")
     parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument(
-        "--captions-per-image",
-        type=int,
-        default=data.PER_IMAGE,
-        choices=range(2, data.PER_IMAGE + 1),
-        metavar="K",
-        help="captions of every photo that are read (5); encoding them takes as long as the photos",
-    )
+    add_captions(parser, least=2, help="captions of every photo that are read (5); encoding them takes its time")
     parser.add_argument("--name", default="vericap-vse")
     add_plan(parser, steps=1500)
 

@@ -50,14 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"occurrences that make a word known ({default.rarest})",
     )
-    parser.add_argument(
-        "--captions-per-image",
-        type=int,
-        default=data.PER_IMAGE,
-        metavar="K",
-        choices=range(1, data.PER_IMAGE + 1),
-        help="captions that are read (5)",
-    )
+    options.add_captions(parser, least=1, help="captions that are read (5)")
     parser.add_argument(
         "--validation-images", type=int, default=300, metavar="N", help="dev photos that validate (300)"
     )

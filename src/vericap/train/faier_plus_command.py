@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoder", default="default", metavar="NAME", help="image-sentence encoder: default or a folder"
     )
-    parser.add_argument("--captions-per-image", type=int, default=5, choices=range(2, 6), metavar="K", help="read (5)")
+    options.add_captions(parser, least=2, help="captions that are read (5)")
     parser.add_argument("--ranking", type=float, default=training.Options.ranking, help="weight of changed captions")
     parser.add_argument("--rate", type=float, default=training.Options.rate, help="learning rate")
     options.add_plan(parser, steps=600)

@@ -143,7 +143,9 @@ class Task:
         contrast = losses.info_nce(scores, self.model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
-        target = _target(np.concatenate([p.sentences for p in parts]), np.concatenate([p.candidate for p in parts]))
+        sentences = torch.from_numpy(np.concatenate([p.sentences for p in parts]))
+        own = torch.from_numpy(np.concatenate([p.candidate for p in parts]))[:, None]
+        target = losses.held_out(sentences, own, torch.ones(sentences.shape[:2]))
         distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
         return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
 
@@ -195,15 +197,6 @@ class _Part:
     candidates: dict[str, Text]
     sentences: Array  # (images, 5, 384)
     candidate: Ints  # which caption of each image
-
-
-def _target(sentences: Array, candidate: Ints) -> Tensor:
-    """The teacher's mean cosine between each candidate and each image's captions, itself left out."""
-    rows = np.arange(len(sentences))
-    own = sentences[rows, candidate]
-    target = sentences.mean(axis=1) @ own.T
-    target[rows, rows] = (((sentences.sum(axis=1) - own) / (sentences.shape[1] - 1)) * own).sum(axis=1)
-    return torch.from_numpy(target)
 
 
 def train(

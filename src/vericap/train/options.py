@@ -30,6 +30,14 @@ def add_data(parser: argparse.ArgumentParser, *, batch: int, name: str) -> None:
     parser.add_argument("--name", default=name, help="what the model calls itself")
 
 
+def add_captions(parser: argparse.ArgumentParser, *, least: int, help: str) -> None:
+    """How many captions of every image are read."""
+    choices = range(least, data.PER_IMAGE + 1)
+    parser.add_argument(
+        "--captions-per-image", type=int, default=data.PER_IMAGE, choices=choices, metavar="K", help=help
+    )
+
+
 def work_folder(args: argparse.Namespace) -> Path:
     """The folder of --work, made where it is not there."""
     folder = Path(args.work or args.output)

@@ -8,7 +8,6 @@ triplet loss).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,11 +20,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from vericap.errors import VericapError
-from vericap.models import words as text_words
 from vericap.models.scan import Attention, Scan
 from vericap.train import losses
 from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.scan_data import Batch, Source
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
 
@@ -57,51 +56,6 @@ class Options:
 
     def attention(self) -> Attention:
         return Attention(self.sharpness, self.slope, self.pooling)
-
-
-class TextStates:
-    """Token states of captions: (tokens, 384) float16 with offsets, those of one image after the other."""
-
-    def __init__(self, states: Array, offsets: Array) -> None:
-        self.states, self.offsets = states, offsets
-
-    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """(captions, words, d) and its mask."""
-        parts = [np.asarray(self.states[self.offsets[i] : self.offsets[i + 1]]) for i in captions]
-        longest = max(len(part) for part in parts)
-        values = np.zeros((len(parts), longest, self.states.shape[1]), dtype=np.float32)
-        mask = np.zeros((len(parts), longest), dtype=bool)
-        for row, part in enumerate(parts):
-            values[row, : len(part)], mask[row, : len(part)] = part, True
-        return torch.from_numpy(values), torch.from_numpy(mask)
-
-
-class TextNumbers:
-    """Vocabulary numbers of captions, for the GRU."""
-
-    def __init__(self, captions: Sequence[str], vocabulary: Sequence[str]) -> None:
-        places = {word: place for place, word in enumerate(vocabulary)}
-        self.coded = [
-            text_words.numbers(text, places) or [text_words.START, text_words.UNKNOWN, text_words.END]
-            for text in captions
-        ]
-
-    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
-        parts = [self.coded[int(i)] for i in captions]
-        longest = max(map(len, parts))
-        values = torch.zeros(len(parts), longest, dtype=torch.long)
-        mask = torch.zeros(len(parts), longest, dtype=torch.bool)
-        for row, part in enumerate(parts):
-            values[row, : len(part)] = torch.tensor(part)
-            mask[row, : len(part)] = True
-        return values, mask
-
-
-def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
-    """Words seen often enough, most frequent first, after the marks."""
-    counts = Counter(word for text in captions for word in text_words.tokens(text))
-    kept = sorted((word for word, n in counts.items() if n >= rarest), key=lambda word: (-counts[word], word))
-    return [*text_words.MARKS, *kept]
 
 
 class Model(nn.Module):
@@ -211,23 +165,6 @@ def _products(regions: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     return flat.view(*regions.shape[:2], *words.shape[:2])
 
 
-@dataclass
-class Source:
-    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text side.
-
-    The teacher reads all five captions of an image; the text side has its first `per_image`, caption k of image i
-    at i * per_image + k.
-    """
-
-    features: Any  # an array, or what reads its rows from a store (train.kept.StoreFeatures)
-    sentences: Array
-    text: TextStates | TextNumbers
-    per_image: int = PER_IMAGE
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-
 class Task:
     """Batches and validation of one training."""
 
@@ -239,7 +176,7 @@ class Task:
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options, model, k = self.options, self.model, self.options.captions
-        batch = Batch.draw(self.sources, self._draws, step, generator, options)
+        batch = Batch.draw(self.sources, self._draws, step, generator, captions=k, references=options.references)
         regions, words = model.regions(batch.features), model.words(*batch.candidates)
         attended = model.attend(regions, words, batch.candidates[1])
         scores = attended.score(options.pooling)
@@ -296,55 +233,6 @@ class Task:
                 if both is not None and contexts is not None:
                     both[rows, columns] = (scores[rows, columns] + attended.told(contexts[rows], words).numpy()) / 2
         return scores, both
-
-
-@dataclass
-class Batch:
-    """Images of one step: features, all sentence vectors, captions that are candidates and references."""
-
-    features: torch.Tensor
-    sentences: torch.Tensor
-    candidates: tuple[torch.Tensor, torch.Tensor]  # words and mask, image * k + j
-    references: tuple[torch.Tensor, torch.Tensor]
-    order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
-
-    @classmethod
-    def draw(
-        cls, sources: list[Source], draws: list[Draw], step: int, generator: np.random.Generator, options: Options
-    ) -> Batch:
-        features, sentences, order, candidates, references = [], [], [], [], []
-        k, most = options.captions, options.captions + options.references
-        for source, draw in zip(sources, draws):
-            rows = draw.batch(step)
-            own = np.stack([generator.permutation(source.per_image)[:most] for _ in rows])
-            numbers = rows[:, None] * source.per_image + own
-            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
-            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
-            order.append(torch.from_numpy(own))
-            candidates.append(source.text.padded(numbers[:, :k].reshape(-1)))
-            if options.references:
-                references.append(source.text.padded(numbers[:, k:].reshape(-1)))
-        given = _joined(references) if references else (torch.zeros(0), torch.zeros(0))
-        return cls(torch.cat(features), torch.cat(sentences), _joined(candidates), given, torch.cat(order))
-
-    def target(self, *, held: bool = False) -> torch.Tensor:
-        """The teacher's cosines; `held` leaves the references out of what it reads."""
-        weights = torch.ones(self.sentences.shape[:2])
-        count = len(self.candidates[1]) // len(self.features)
-        if held:
-            weights.scatter_(1, self.order[:, count:], 0.0)
-        return losses.held_out(self.sentences, self.order[:, :count], weights)
-
-
-def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Padded captions of several sources in one tensor."""
-    longest = max(mask.shape[1] for _, mask in parts)
-    given, masks = [], []
-    for values, mask in parts:
-        gap = longest - mask.shape[1]
-        given.append(F.pad(values, (0, 0, 0, gap) if values.ndim == 3 else (0, gap)))
-        masks.append(F.pad(mask, (0, gap)))
-    return torch.cat(given), torch.cat(masks)
 
 
 def shrunk_whitening(contexts: Array, shrinkage: float) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vericap.errors import InputError
 from vericap.models import vse
-from vericap.train import data, kept, options, scan
+from vericap.train import data, kept, options, scan, scan_data
 from vericap.vision.store import Store, check_same
 
 Vectors = tuple[NDArray[np.float32], NDArray[np.bool_]]
@@ -38,14 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="word vectors the GRU begins with: GloVe, word2vec, fastText, or `encoder` for the shipped ones",
     )
-    parser.add_argument(
-        "--captions-per-image",
-        type=int,
-        default=data.PER_IMAGE,
-        choices=range(1, data.PER_IMAGE + 1),
-        metavar="K",
-        help="captions whose words are read (5); the teacher always reads all five",
-    )
+    options.add_captions(parser, least=1, help="captions whose words are read (5); the teacher always reads all five")
     parser.add_argument(
         "--references",
         type=int,
@@ -114,7 +107,7 @@ def _vocabulary(args: argparse.Namespace, parts: list[data.Captioned]) -> tuple[
             raise InputError("--embeddings are word vectors of the GRU: name --words gru too")
         return None, None
     texts = [text for part in parts for five in part.captions for text in five]
-    words = scan.vocabulary(texts, scan.Options.rarest)
+    words = scan_data.vocabulary(texts, scan.Options.rarest)
     if not args.embeddings:
         return words, None
     from vericap.text.vectors import open_vectors
@@ -127,7 +120,7 @@ def _vocabulary(args: argparse.Namespace, parts: list[data.Captioned]) -> tuple[
 
 def source(
     args: argparse.Namespace, name: str, part: data.Captioned, store: Store, words: list[str] | None
-) -> scan.Source:
+) -> scan_data.Source:
     """Features, teacher vectors and the text side of some captioned images."""
     work = options.work_folder(args)
     features: Any = kept.StoreFeatures(store, part.keys)
@@ -136,16 +129,16 @@ def source(
         check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
         features = kept.embedded(features, model, Path(args.output) / f"{name}-regions.npy")
     per_image = data.PER_IMAGE if name == "dev" else args.captions_per_image  # retrieval is measured with all five
-    text: scan.TextStates | scan.TextNumbers
+    text: scan_data.TextStates | scan_data.TextNumbers
     if words is None:
-        text = scan.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
+        text = scan_data.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
     else:
-        text = scan.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
-    return scan.Source(features, kept.sentences(part, work, name, threads=args.threads), text, per_image)
+        text = scan_data.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
+    return scan_data.Source(features, kept.sentences(part, work, name, threads=args.threads), text, per_image)
 
 
-def beginning(source: scan.Source, chosen: scan.Options) -> tuple[NDArray[Any], None] | None:
+def beginning(source: scan_data.Source, chosen: scan.Options) -> tuple[NDArray[Any], None] | None:
     """Regions and words begin in the sentence space where the encoder has put the regions there."""
-    if not chosen.encoder or not isinstance(source.text, scan.TextStates) or chosen.width != 384:
+    if not chosen.encoder or not isinstance(source.text, scan_data.TextStates) or chosen.width != 384:
         return None
     return np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0), None
