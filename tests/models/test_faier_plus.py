@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from vericap.models import faier_plus as plain  # noqa: E402
-from vericap.models.faier_text import Texts  # noqa: E402
+from vericap.models.faier_text import States  # noqa: E402
 from vericap.train import faier_plus as learned  # noqa: E402
 
 D = 384
 
 
+@dataclass
+class Texts:
+    """Captions made up: states of words and relations, sentence vectors."""
+
+    states: States
+    sentences: np.ndarray
+
+    def block(self) -> learned.Block:
+        return learned.Block.of(self.states, self.sentences)
+
+    def rows(self, which: list[int]) -> Texts:
+        """Some of the captions, in any order, as often as wanted."""
+        s, order = self.states, np.array(which, dtype=np.int64)
+
+        def picked(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+            return np.concatenate([values[:0], *(np.split(values, np.cumsum(counts)[:-1])[i] for i in order)])
+
+        words, relations = picked(s.words, s.word_counts), picked(s.relations, s.relation_counts)
+        counts = s.word_counts[order], s.relation_counts[order]
+        return Texts(States(words, counts[0], relations, counts[1], s.means[order]), self.sentences[order])
+
+
 def texts(rng: np.random.Generator, captions: int) -> Texts:
-    states = rng.normal(size=(captions, 7, D)).astype(np.float32)
-    mask = np.arange(7)[None] < rng.integers(2, 8, captions)[:, None]
-    averages = np.zeros((captions, 3, 7), dtype=np.float32)
-    for row in range(captions - 1):  # the last caption has no relation
-        for node in range(int(rng.integers(1, 4))):
-            averages[row, node, [0, 1]] = 0.5
-    sentences = plain.unit(rng.normal(size=(captions, D)).astype(np.float32))
-    return Texts(states, mask, averages, sentences)
+    words, relations = rng.integers(1, 8, captions), rng.integers(1, 4, captions)
+    relations[-1] = 0  # the last caption has no relation
+
+    def made(rows: int) -> np.ndarray:
+        return rng.normal(size=(rows, D)).astype(np.float32)
+
+    states = States(made(words.sum()), words, made(relations.sum()), relations, made(captions))
+    return Texts(states, plain.unit(made(captions)))
 
 
 def nodes_of(network: plain.FaierPlus, texts: Texts) -> dict[str, plain.Nodes]:
-    averaged, there = texts.averages @ texts.states, texts.averages.sum(axis=-1) > 0
+    s = texts.states
     return {
-        "object": network.nodes("object", texts.states[texts.mask], texts.mask.sum(axis=1)),
-        "relation": network.nodes("relation", averaged[there], there.sum(axis=1)),
+        "object": network.nodes("object", s.words, s.word_counts),
+        "relation": network.nodes("relation", s.relations, s.relation_counts),
     }
 
 
@@ -62,8 +86,12 @@ def test_both_networks_give_the_same_parts(pair: tuple[learned.FaierPlusModule, 
     there = np.array([[True, True], [True, False], [False, False]])
     with torch.no_grad():
         visual = module.regions(*(torch.from_numpy(x) for x in (embedded, boxes, mask)))
-        given = [(learned.Block.of(text), torch.from_numpy(there[:, j])) for j, text in enumerate(references)]
-        found, total = module.parts(visual, learned.Block.of(own), given)
+        # Of image 0 both references are given, of image 1 the first, of image 2 none.
+        parts = [references[0].rows([0]), references[1].rows([0]), references[0].rows([1])]
+        given = learned.References(
+            learned.Block.joined([part.block() for part in parts]), torch.from_numpy(np.nonzero(there)[0])
+        )
+        found, total = module.parts(visual, own.block(), given)
     regions = network.regions(embedded, boxes, mask)
     nodes, told_by = nodes_of(network, own), [nodes_of(network, text) for text in references]
     for image in range(3):
@@ -191,3 +219,14 @@ def test_rows_are_the_nodes_of_some_captions() -> None:
     np.testing.assert_allclose(found.weighted(np.ones(8, np.float32)), [1.0, np.nan, 1.0, 1.0])
     assert nodes.rows(np.array([1])).vectors.shape == (0, 1)
     assert nodes.rows(np.zeros(0, np.int64)).counts.shape == (0,)
+
+
+def test_gradients_of_runs() -> None:
+    """Maxima and softmax over runs of rows, one of them empty, against finite differences."""
+    counts = torch.tensor([2, 0, 3])
+    rows = torch.rand(5, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: learned.most(x, counts), rows)
+    assert torch.autograd.gradcheck(lambda x: learned.shares(x, counts), rows)
+    found = learned.shares(rows, counts).detach()
+    np.testing.assert_allclose(found[:2].sum(dim=0), 1.0)
+    np.testing.assert_allclose(learned.most(rows, counts)[1].detach(), -1.0)

@@ -92,7 +92,7 @@ def test_the_teacher_reads_no_caption_that_was_given() -> None:
     draws = [Draw(10, 10, 0)]
     batch = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
     assert batch.target.shape == (10, 20)
-    assert batch.candidates.states.shape[0] == 30
+    assert len(batch.candidates.word_counts) == len(batch.candidates.sentences) == 30
     assert torch.equal(batch.changed, torch.from_numpy(data.changed_there[draws[0].batch(0)]))
     # Captions are near their image's topic, so the held-out ones are too, whichever were given.
     own = batch.target[torch.arange(10), torch.arange(10) * 2]

@@ -115,28 +115,3 @@ def _means(states: Floats, pieces: Ints, counts: Ints) -> Floats:
     shares = np.repeat(1.0 / counts, counts).astype(np.float32)
     ends = np.concatenate([[0], np.cumsum(counts)])
     return np.asarray(sparse.csr_matrix((shares, pieces, ends), shape=(len(counts), len(states))) @ states)
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Padded captions, as training reads them: word pieces, relation nodes as averages of pieces, sentence vectors."""
-
-    states: Floats  # (captions, pieces, 384)
-    mask: NDArray[np.bool_]  # (captions, pieces): the pieces of words
-    averages: Floats  # (captions, relations, pieces), each row of a node sums to 1
-    sentences: Floats  # (captions, 384) centred unit vectors
-
-
-def padded(parts: Sequence[NDArray[np.float16]], places: Sequence[Layout], sentences: Floats) -> Texts:
-    """Captions of different lengths in one block of arrays."""
-    longest = max((len(part) for part in parts), default=1)
-    most = max((len(place.nodes) for place in places), default=0)
-    states = np.zeros((len(parts), longest, WIDTH), dtype=np.float32)
-    mask = np.zeros((len(parts), longest), dtype=bool)
-    averages = np.zeros((len(parts), max(most, 1), longest), dtype=np.float32)
-    for row, (part, place) in enumerate(zip(parts, places)):
-        states[row, : len(part)] = part
-        mask[row, place.words] = True
-        for node, pieces in enumerate(place.nodes):
-            averages[row, node, pieces] = 1.0 / len(pieces)
-    return Texts(states, mask, averages, sentences)

@@ -5,6 +5,7 @@ Parameter names are those that `vericap.models.faier_plus.FaierPlus` reads; a te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vericap.models.faier_plus import LEVELS, PARTS
-from vericap.models.faier_text import Texts
+from vericap.models.faier_text import States
 
 Array = NDArray[Any]
 TEXT_LEVELS = LEVELS[:2]
@@ -23,23 +24,48 @@ TEXT_LEVELS = LEVELS[:2]
 
 @dataclass
 class Block:
-    """Padded captions as tensors (models.faier_text.Texts)."""
+    """What the nodes of some captions are made from, caption after caption (models.faier_text.States)."""
 
-    states: Tensor
-    mask: Tensor
-    averages: Tensor
-    sentences: Tensor
+    words: Tensor  # (words' pieces, 384)
+    word_counts: Tensor  # (captions,)
+    relations: Tensor  # (relation nodes, 384)
+    relation_counts: Tensor
+    sentences: Tensor  # (captions, 384) centred unit vectors
 
     @classmethod
-    def of(cls, texts: Texts) -> Block:
-        return cls(*(torch.from_numpy(np.ascontiguousarray(value)) for value in vars(texts).values()))
+    def of(cls, states: States, sentences: Array) -> Block:
+        given = (states.words, states.word_counts, states.relations, states.relation_counts, sentences)
+        return cls(*(torch.from_numpy(np.ascontiguousarray(value)) for value in given))
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        return cls(*(torch.cat(values) for values in zip(*(vars(block).values() for block in blocks))))
 
 
 @dataclass
 class Nodes:
-    vectors: Tensor  # (captions, nodes, d)
-    mask: Tensor
-    weights: Tensor
+    """Textual nodes of one level, caption after caption: nothing is padded."""
+
+    vectors: Tensor  # (nodes, d) unit vectors
+    weights: Tensor  # (nodes,), sum to 1 for each caption that has any
+    counts: Tensor  # (captions,)
+
+    def owners(self) -> Tensor:
+        """(nodes,): the caption of every node."""
+        return torch.repeat_interleave(self.counts)
+
+    def weighted(self, values: Tensor) -> Tensor:
+        """(..., nodes) -> weighted sums (..., captions); 0 for a caption without nodes."""
+        found = values.new_zeros(*values.shape[:-1], len(self.counts))
+        return found.index_add(-1, self.owners(), values * self.weights)
+
+
+@dataclass
+class References:
+    """References of the images of a batch: those of the first image come first, then those of the second, ..."""
+
+    block: Block
+    images: Tensor  # (references,), rising
 
 
 class FaierPlusModule(nn.Module):
@@ -76,34 +102,29 @@ class FaierPlusModule(nn.Module):
 
     def nodes(self, block: Block) -> dict[str, Nodes]:
         given = {
-            "object": (block.states, block.mask),
-            "relation": (block.averages @ block.states, block.averages.sum(dim=-1) > 0),
+            "object": (block.words, block.word_counts),
+            "relation": (block.relations, block.relation_counts),
         }
         found = {}
-        for level, (states, mask) in given.items():
-            logits = (states @ self.importance[level]).masked_fill(~mask, -1e9)
-            weights = torch.softmax(logits, dim=-1) * mask
-            found[level] = Nodes(F.normalize(self.text[level](states), dim=-1) * mask[..., None], mask, weights)
+        for level, (states, counts) in given.items():
+            weights = shares((states @ self.importance[level])[:, None], counts)[:, 0]
+            found[level] = Nodes(F.normalize(self.text[level](states), dim=-1), weights, counts)
         return found
 
-    def union(self, level: str, visual: Tensor, references: list[tuple[Nodes, Tensor]], count: Tensor) -> Tensor:
-        """`references` holds the j-th reference of every image and whether it is there."""
-        total = torch.zeros_like(visual)
-        for nodes, there in references:
-            logits = self.temperature[level].exp() * (visual @ nodes.vectors.transpose(1, 2))
-            alpha = torch.softmax(logits.masked_fill(~nodes.mask[:, None, :], -1e9), dim=-1)
-            use = there & nodes.mask.any(dim=1)
-            total = total + (alpha @ nodes.vectors) * use[:, None, None]
-        mean = total / count.clamp(min=1)[:, None, None]
-        return F.normalize(visual + self.gate[level] * mean, dim=-1)
+    def union(self, level: str, visual: Tensor, references: Nodes, images: Tensor) -> Tensor:
+        """Union nodes; `images` says whose the references are."""
+        owners = images[references.owners()]
+        logits = self.temperature[level].exp() * torch.einsum("nd,nrd->nr", references.vectors, visual[owners])
+        alpha = shares(logits, references.counts)
+        context = torch.zeros_like(visual).index_add(0, owners, alpha[:, :, None] * references.vectors[:, None])
+        count = torch.bincount(images, minlength=len(visual)).clamp(min=1)
+        return F.normalize(visual + self.gate[level] * context / count[:, None, None], dim=-1)
 
     def seen(self, union: Tensor, nodes: Nodes) -> Tensor:
         """V of all pairs (images, captions)."""
         images, regions, d = union.shape
-        captions, count, _ = nodes.vectors.shape
-        similar = union.reshape(-1, d) @ nodes.vectors.reshape(-1, d).t()
-        best = similar.view(images, regions, captions, count).amax(dim=1)
-        return (best * nodes.weights[None]).sum(dim=-1)
+        similar = union.reshape(-1, d) @ nodes.vectors.t()
+        return nodes.weighted(similar.view(images, regions, -1).amax(dim=1))
 
     def seen_sentence(self, union: Tensor, sentences: Tensor) -> Tensor:
         images, regions, d = union.shape
@@ -111,22 +132,16 @@ class FaierPlusModule(nn.Module):
         weights = torch.softmax(self.sharpness.exp() * cosines[:, 1:], dim=1)
         return 0.5 * cosines[:, 0] + 0.5 * (weights * cosines[:, 1:]).sum(dim=1)
 
-    def told(self, nodes: Nodes, references: list[tuple[Nodes, Tensor]]) -> tuple[Tensor, Tensor]:
-        """T of all pairs and which images have references with nodes of this level."""
-        captions, count, d = nodes.vectors.shape
-        flat = nodes.vectors.reshape(-1, d).t()
-        precision = flat.new_full((len(references[0][1]), captions, count), -1.0)
-        recall_sum, used = torch.zeros(len(precision), captions), torch.zeros(len(precision))
-        for reference, there in references:
-            use = there & reference.mask.any(dim=1)
-            similar = (reference.vectors.reshape(-1, d) @ flat).view(*reference.mask.shape, captions, count)
-            inside = reference.mask[:, :, None, None] & use[:, None, None, None]
-            precision = torch.maximum(precision, similar.masked_fill(~inside, -1.0).amax(dim=1))
-            best = similar.masked_fill(~nodes.mask[None, None], -1.0).amax(dim=-1)
-            recall_sum = recall_sum + (best * (reference.weights * use[:, None])[:, :, None]).sum(dim=1)
-            used = used + use
-        value = (precision * nodes.weights[None]).sum(dim=-1) + recall_sum / used.clamp(min=1)[:, None]
-        return value / 2, used > 0
+    def told(self, nodes: Nodes, references: Nodes, images: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """T of all pairs and which of `count` images have references with nodes of this level."""
+        owners = images[references.owners()]
+        similar = references.vectors @ nodes.vectors.t()
+        precision = nodes.weighted(most(similar, torch.bincount(owners, minlength=count)))
+        best = most(similar.t().contiguous(), nodes.counts)  # (captions, nodes of references)
+        used = torch.bincount(images[references.counts > 0], minlength=count)
+        recall = torch.zeros(count, len(nodes.counts))
+        recall = recall.index_add(0, owners, (best * references.weights).t()) / used.clamp(min=1)[:, None]
+        return (precision + recall) / 2, used > 0
 
     def calibrated(self, part: str, level: str, values: Tensor) -> Tensor:
         slope, offset = self.calibration[PARTS.index(part), LEVELS.index(level)]
@@ -136,33 +151,35 @@ class FaierPlusModule(nn.Module):
         self,
         visual: dict[str, Tensor],
         candidates: Block,
-        references: list[tuple[Block, Tensor]],
+        references: References | None = None,
     ) -> tuple[dict[tuple[str, str], tuple[Tensor, Tensor]], Tensor]:
         """Calibrated parts {(part, level): (values, where they hold)} of all pairs, and the score."""
-        own = self.nodes(candidates)
-        told_by = [(self.nodes(block), block.sentences, there) for block, there in references]
-        count = (
-            torch.stack([there for *_, there in told_by]).sum(dim=0) if told_by else torch.zeros(len(visual["object"]))
-        )
+        own, images = self.nodes(candidates), len(visual["object"])
+        told_by = self.nodes(references.block) if references else {}
+        count = torch.bincount(references.images, minlength=images) if references else torch.zeros(images)
+        with_references = (count > 0)[:, None]
         found: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
         total, weight = torch.zeros(()), torch.zeros(())
         for level in LEVELS:
+            union, told, told_holds = visual[level], torch.zeros(()), count > 0
             if level == "sentence":
                 holds = torch.ones(len(candidates.sentences), dtype=torch.bool)
-                sums = sum((s * there[:, None] for _, s, there in told_by), torch.zeros_like(visual[level][:, 0]))
-                mean = sums / count.clamp(min=1)[:, None]
-                union = F.normalize(visual[level] + self.gate[level] * mean[:, None], dim=-1)
+                if references:
+                    sums = torch.zeros_like(union[:, 0])
+                    sums = sums.index_add(0, references.images, references.block.sentences)
+                    mean = sums / count.clamp(min=1)[:, None]
+                    union = F.normalize(union + self.gate[level] * mean[:, None], dim=-1)
+                    told = mean @ candidates.sentences.t()
                 values = self.seen_sentence(union, candidates.sentences)
-                spoken, told_holds = mean @ candidates.sentences.t(), count > 0
             else:
-                holds = own[level].mask.any(dim=1)
-                nodes = [(text[level], there) for text, _, there in told_by]
-                values = self.seen(self.union(level, visual[level], nodes, count), own[level])
-                spoken, told_holds = self.told(own[level], nodes) if nodes else (torch.zeros_like(values), count > 0)
-            with_references = (count > 0)[:, None].expand_as(values)
+                holds = own[level].counts > 0
+                if references:
+                    union = self.union(level, union, told_by[level], references.images)
+                    told, told_holds = self.told(own[level], told_by[level], references.images, images)
+                values = self.seen(union, own[level])
             alone = self.calibrated("alone", level, values)
             guided = self.calibrated("seen", level, values)
-            told = self.calibrated("told", level, spoken)
+            told = self.calibrated("told", level, told.expand_as(values))
             both = told_holds[:, None] & holds[None]
             every = holds[None].expand_as(values)
             found["alone", level] = alone, ~with_references & every
@@ -187,6 +204,18 @@ class FaierPlusModule(nn.Module):
             found.update({f"{name}.{level}": value for level, value in getattr(self, name).items()})
         found["calibration"] = self.calibration
         return {name: value.detach().numpy().copy() for name, value in found.items()}
+
+
+def shares(values: Tensor, counts: Tensor) -> Tensor:
+    """Softmax of (nodes, ...) over each caption's nodes."""
+    owners = torch.repeat_interleave(counts)
+    raised = (values - torch.segment_reduce(values.detach(), "max", lengths=counts)[owners]).exp()
+    return raised / raised.new_zeros(len(counts), *values.shape[1:]).index_add(0, owners, raised)[owners]
+
+
+def most(values: Tensor, counts: Tensor) -> Tensor:
+    """Maxima of cosines (rows, ...) over runs of rows; -1 for a run of none."""
+    return torch.segment_reduce(values, "max", lengths=counts, initial=-1.0)
 
 
 class Visual(nn.Module):

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from vericap.graphs.analysis import parse_texts
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.models.faier_text import Layout, Texts, layout, padded
+from vericap.models.faier_text import Layout, States, layout
 from vericap.run.batch import Settings
 from vericap.text import encoder
 from vericap.text.corruptions import Pools, corrupt
 from vericap.train import kept
 from vericap.train.data import Captioned
+from vericap.train.faier_plus import Block
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -34,8 +35,9 @@ class Captions:
     offsets: Ints
     layouts: list[Layout]
 
-    def part(self, caption: int) -> Array:
-        return np.asarray(self.states[self.offsets[caption] : self.offsets[caption + 1]])
+    def read(self, which: Ints) -> States:
+        """Words and relation nodes of some captions."""
+        return States.of(which, self, [self.layouts[int(i)] for i in which])
 
 
 @dataclass
@@ -52,22 +54,15 @@ class Source:
     def __len__(self) -> int:
         return len(self.sentences)
 
-    def texts(self, captions: Ints) -> Texts:
+    def texts(self, captions: Ints) -> Block:
         """Captions by number: image * per_image + k."""
         images, places = np.divmod(captions, self.per_image)
-        vectors = np.asarray(self.sentences[images, places], dtype=np.float32)
-        return _block(self.captions, captions, vectors)
+        return Block.of(self.captions.read(captions), np.asarray(self.sentences[images, places], dtype=np.float32))
 
-    def changed(self, images: Ints) -> Texts:
+    def changed(self, images: Ints) -> Block:
         """The changed copies of some images' first captions."""
-        states = [self.altered.part(int(image)) for image in images]
-        means = encoder.normalise(np.stack([part.astype(np.float32).mean(axis=0) for part in states]))
-        return _block(self.altered, images, encoder.normalise(means - encoder.caption_mean()))
-
-
-def _block(captions: Captions, which: Ints, vectors: Array) -> Texts:
-    parts = [captions.part(int(i)) for i in which]
-    return padded(parts, [captions.layouts[int(i)] for i in which], vectors)
+        states = self.altered.read(images)
+        return Block.of(states, encoder.normalise(encoder.normalise(states.means) - encoder.caption_mean()))
 
 
 def source(

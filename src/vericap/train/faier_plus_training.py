@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vericap.models.faier_plus import LEVELS
-from vericap.models.faier_text import Texts
 from vericap.train import losses
 from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
-from vericap.train.faier_plus import Block, FaierPlusModule
+from vericap.train.faier_plus import Block, FaierPlusModule, References
 from vericap.train.faier_plus_data import Source
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
@@ -82,15 +81,15 @@ class Task:
         dev, columns = self.dev, []
         visual = self._visual(dev.features[:])
         for start in range(0, len(dev) * PER_IMAGE, 200):
-            block = Block.of(dev.texts(np.arange(start, min(start + 200, len(dev) * PER_IMAGE))))
-            columns.append(self.model.parts(visual, block, [])[1])
+            block = dev.texts(np.arange(start, min(start + 200, len(dev) * PER_IMAGE)))
+            columns.append(self.model.parts(visual, block)[1])
         scores = torch.cat(columns, dim=1).numpy()
         rows = np.flatnonzero(dev.changed_there)
         wrong = np.zeros(len(rows), dtype=np.float32)
         for start in range(0, len(rows), 50):
             part = rows[start : start + 50]
             some = {level: values[part] for level, values in visual.items()}
-            found = self.model.parts(some, Block.of(dev.changed(part)), [])[1]
+            found = self.model.parts(some, dev.changed(part))[1]
             wrong[start : start + 50] = found.diagonal().numpy()
         right = scores[rows, rows * PER_IMAGE]
         seen = 100.0 * float((right > wrong).mean()) if len(rows) else float("nan")
@@ -101,7 +100,7 @@ class Task:
 class Batch:
     features: Array
     candidates: Block
-    references: list[tuple[Block, Tensor]]
+    references: References | None
     target: Tensor  # (images, own candidates)
     changed: Tensor  # (images,) whether a changed copy of the first candidate exists
 
@@ -109,44 +108,36 @@ class Batch:
     def draw(
         cls, sources: list[Source], draws: list[Draw], step: int, generator: np.random.Generator, options: Options
     ) -> Batch:
-        features, sentences, own_texts, changed, chosen = [], [], [], [], []
-        given: list[list[Texts]] = [[] for _ in range(options.references)]
-        there = []
+        features, sentences, own, held, candidates, altered, changed = [], [], [], [], [], [], []
+        references: list[Block] = []
+        images: list[Array] = []
+        before = 0
         for source, draw in zip(sources, draws):
             rows = draw.batch(step)
             order = np.stack([generator.permutation(source.per_image) for _ in rows])
             # The changed copy is of the first caption: it is a candidate, and no reference.
-            order[:, : options.candidates] = _first(order, options.candidates)
-            count = generator.integers(0, options.references + 1, len(rows))
+            picked = _first(order, options.candidates)
+            given = order[:, options.candidates : options.candidates + options.references]
+            use = np.arange(given.shape[1]) < generator.integers(0, options.references + 1, len(rows))[:, None]
             features.append(np.asarray(source.features[rows], dtype=np.float32))
             sentences.append(np.asarray(source.sentences[rows], dtype=np.float32))
-            picked = order[:, : options.candidates]
-            own_texts.append(source.texts((rows[:, None] * source.per_image + picked).reshape(-1)))
-            changed.append((source.changed(rows), source.changed_there[rows]))
-            use = np.zeros((len(rows), options.references), dtype=bool)
-            places = np.zeros((len(rows), options.references), dtype=np.int64)
-            for j in range(options.references):
-                place = options.candidates + j
-                if place < source.per_image:
-                    places[:, j] = order[:, place]
-                    use[:, j] = j < count
-                given[j].append(source.texts(rows * source.per_image + places[:, j]))
-            there.append(use)
-            chosen.append((picked, places))
-        texts = [*own_texts, *(part for part, _ in changed)]
-        use = np.concatenate(there)
-        references = [
-            (Block.of(joined(parts)), torch.from_numpy(use[:, j])) for j, parts in enumerate(given) if use[:, j].any()
-        ]
-        vectors, (own, places) = np.concatenate(sentences), (np.concatenate(parts) for parts in zip(*chosen))
-        held = _held(use, places, vectors.shape[1])
-        target = losses.held_out(torch.from_numpy(vectors), torch.from_numpy(own), torch.from_numpy(held))
+            own.append(picked)
+            held.append(_held(use, given, sentences[-1].shape[1]))
+            candidates.append(source.texts((rows[:, None] * source.per_image + picked).reshape(-1)))
+            altered.append(source.changed(rows))
+            changed.append(source.changed_there[rows])
+            image, place = np.nonzero(use)
+            if len(image):
+                references.append(source.texts(rows[image] * source.per_image + given[image, place]))
+                images.append(before + image)
+            before += len(rows)
+        vectors, chosen, kept = (torch.from_numpy(np.concatenate(part)) for part in (sentences, own, held))
         return cls(
             np.concatenate(features),
-            Block.of(joined(texts)),
-            references,
-            target,
-            torch.from_numpy(np.concatenate([flags for _, flags in changed])),
+            Block.joined(candidates + altered),
+            References(Block.joined(references), torch.from_numpy(np.concatenate(images))) if references else None,
+            losses.held_out(vectors, chosen, kept),
+            torch.from_numpy(np.concatenate(changed)),
         )
 
 
@@ -159,11 +150,11 @@ def _first(order: Array, candidates: int) -> Array:
     return order[:, :candidates]
 
 
-def _held(use: Array, places: Array, captions: int) -> Array:
+def _held(use: Array, given: Array, captions: int) -> Array:
     """Captions (images, captions) that are not given as references."""
     held = np.ones((len(use), captions), dtype=np.float32)
-    for j in range(use.shape[1]):
-        held[np.flatnonzero(use[:, j]), places[use[:, j], j]] = 0.0
+    image, place = np.nonzero(use)
+    held[image, given[image, place]] = 0.0
     return held
 
 
@@ -171,21 +162,6 @@ def _distilled(values: Tensor, holds: Tensor, target: Tensor) -> Tensor:
     """Squared error where a part holds, as a share of the target's variance."""
     error = (values - target) ** 2 * holds
     return error.sum() / holds.sum().clamp(min=1) / target.var().clamp(min=1e-6)
-
-
-def joined(parts: list[Texts]) -> Texts:
-    """Padded captions of several sources in one block."""
-    longest, most = max(p.states.shape[1] for p in parts), max(p.averages.shape[1] for p in parts)
-
-    def grown(value: Array, *shape: int) -> Array:
-        return np.pad(value, [(0, 0), *((0, full - have) for full, have in zip(shape, value.shape[1:]))])
-
-    return Texts(
-        np.concatenate([grown(p.states, longest, p.states.shape[2]) for p in parts]),
-        np.concatenate([grown(p.mask, longest) for p in parts]),
-        np.concatenate([grown(p.averages, most, longest) for p in parts]),
-        np.concatenate([p.sentences for p in parts]),
-    )
 
 
 def train(
