@@ -91,7 +91,7 @@ def test_relevance_to_references_is_the_metric_of_reo() -> None:
         regions = model.regions(torch.from_numpy(source.features.astype(np.float32))).numpy()
 
         def context(of: int, caption: int) -> np.ndarray:
-            words = model.words(*source.text.padded([caption]))[0].numpy()
+            words = model.words(source.text.read([caption])).numpy()
             alpha = scoring.weights(regions[of] @ words.T, np.ones(3, np.float32), model.options.attention())
             return alpha @ words
 
@@ -113,13 +113,48 @@ def test_targets_leave_out_what_was_given() -> None:
     captions = torch.nn.functional.normalize(torch.randn(3, 5, 8), dim=-1)
     own, held = torch.tensor([[0, 1], [2, 0], [3, 4]]), torch.ones(3, 5)
     held[:, 2] = 0.0
-    target = losses.held_out(captions, own, held)
+    target = losses.held_out(losses.cosines(captions, own), own, held)
     for image in range(3):
         for column in range(6):
             at, k = divmod(column, 2)
             left = [c for c in range(5) if held[image, c] and not (at == image and c == int(own[at, k]))]
             expected = np.mean([float(captions[image, c] @ captions[at, own[at, k]]) for c in left])
             assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
+
+
+def test_overlap_of_words_equals_the_loop() -> None:
+    counts = torch.tensor([3, 1, 4, 2, 2, 0])  # three images with two captions, the last one without words
+    words = torch.nn.functional.normalize(torch.randn(12, 8), dim=-1)
+    parts = torch.split(words, counts.tolist())
+    own = torch.tensor([[0], [1], [0]])
+    found = losses.overlap(words, counts, own)
+    assert found.shape == (3, 2, 3)
+    for image in range(3):
+        for caption in range(2):
+            for at in range(3):
+                one, other = parts[at * 2 + int(own[at, 0])], parts[image * 2 + caption]
+                expected = 0.0
+                if len(one) and len(other):
+                    similar = one @ other.t()
+                    expected = float(similar.max(dim=0).values.mean() + similar.max(dim=1).values.mean()) / 2
+                assert float(found[image, caption, at]) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_teacher_of_words(tmp_path: Path) -> None:
+    run(tmp_path / "words", steps=40, teacher="words", references=1)
+    names, *rows = [line.split(",") for line in (tmp_path / "words" / "log.csv").read_text().splitlines()]
+    assert float(rows[-1][names.index("loss")]) < float(rows[0][names.index("loss")])
+    text = made_source().text.read([0, 1, 5])
+    states, counts = text.unmarked()
+    assert len(states) == int(counts.sum()) == int(text.counts.sum()) - 6
+    with pytest.raises(VericapError, match="token states"):
+        scan.Task(
+            scan.Model(options(words="gru", teacher="words"), 20, ["a"]),
+            [scan_data.Source(np.zeros((2, 3, 20)), np.ones((2, 5, 384)), scan_data.TextNumbers(["a"] * 10, ["a"]))],
+            [2],
+            made_source(),
+            0,
+        )
 
 
 def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
@@ -129,11 +164,12 @@ def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
     model = scan.Model(options(words="gru"), 20, words)
     coded = scan_data.TextNumbers(texts, words)
     with torch.no_grad():
-        expected = model.words(*coded.padded(range(3))).numpy()
+        text = coded.read(range(3))
+        expected = np.split(model.words(text).numpy(), np.cumsum(text.counts.numpy())[:-1])
     meta = {"name": "x", "fingerprint": "f", "words": "gru", "vocabulary": words}
     found = scoring.Scan(scan.weights_of(model), meta).words([*texts, "zebra"])
     for row in range(3):
-        np.testing.assert_allclose(found[row], expected[row][: len(found[row])], atol=1e-5)
+        np.testing.assert_allclose(found[row], expected[row], atol=1e-5)
     assert len(found[3]) == 0  # unknown words only
 
 
@@ -183,7 +219,7 @@ def test_teacher_leaves_the_candidate_out() -> None:
             expected = np.mean([float(candidates[column] @ other) for other in others])
             assert float(target[image, column]) == pytest.approx(expected, abs=1e-5)
     chosen = torch.tensor([[0, 3], [1, 2], [4, 0]])
-    small = losses.held_out(captions, chosen, torch.ones(3, 5))
+    small = losses.held_out(losses.cosines(captions, chosen), chosen, torch.ones(3, 5))
     columns = (torch.arange(3)[:, None] * 5 + chosen).reshape(-1)
     torch.testing.assert_close(small, target[:, columns])
 

@@ -136,7 +136,7 @@ class Batch:
             np.concatenate(features),
             Block.joined(candidates + altered),
             References(Block.joined(references), torch.from_numpy(np.concatenate(images))) if references else None,
-            losses.held_out(vectors, chosen, kept),
+            losses.held_out(losses.cosines(vectors, chosen), chosen, kept),
             torch.from_numpy(np.concatenate(changed)),
         )
 

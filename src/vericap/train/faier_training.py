@@ -145,7 +145,7 @@ class Task:
             return {"loss": contrast}
         sentences = torch.from_numpy(np.concatenate([p.sentences for p in parts]))
         own = torch.from_numpy(np.concatenate([p.candidate for p in parts]))[:, None]
-        target = losses.held_out(sentences, own, torch.ones(sentences.shape[:2]))
+        target = losses.held_out(losses.cosines(sentences, own), own, torch.ones(sentences.shape[:2]))
         distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
         return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
 

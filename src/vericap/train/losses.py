@@ -56,26 +56,53 @@ def teacher(captions: Tensor, extra: Tensor | None = None) -> tuple[Tensor, Tens
     return candidates, target
 
 
-def held_out(captions: Tensor, own: Tensor, held: Tensor) -> Tensor:
-    """Cosines (images, images * k) of the candidates to the captions of every image that are held (1) and are not the
-    candidate itself: what a further person says.
+def held_out(similar: Tensor, own: Tensor, held: Tensor) -> Tensor:
+    """Mean similarity (images, images * k) of the candidates with the captions of every image that are held (1) and are
+    not the candidate itself: what a further person says.
 
-    `captions` (images, n, d) are centred unit vectors, `own` (images, k) says which of them are candidates, `held`
-    (images, n) which were not given to the model.
+    `similar` (images, n, images * k) compares all captions with the candidates, `own` (images, k) says which captions
+    are candidates, `held` (images, n) which were not given to the model.
     """
     images, k = own.shape
     rows = torch.arange(images)
-    candidates = captions[rows[:, None], own]
-    target = _mean(captions, held) @ candidates.reshape(images * k, -1).t()
+    target = torch.einsum("in,inc->ic", _shares(held), similar)
     for place in range(k):
         rest = held.clone()
         rest[rows, own[:, place]] = 0.0
-        target[rows, rows * k + place] = (_mean(captions, rest) * candidates[:, place]).sum(dim=-1)
+        columns = rows * k + place
+        target[rows, columns] = (_shares(rest) * similar[rows, :, columns]).sum(dim=-1)
     return target
 
 
-def _mean(captions: Tensor, weights: Tensor) -> Tensor:
-    return (captions * weights[..., None]).sum(dim=1) / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+def _shares(held: Tensor) -> Tensor:
+    return held / held.sum(dim=1, keepdim=True).clamp(min=1.0)
+
+
+def cosines(captions: Tensor, own: Tensor) -> Tensor:
+    """Cosines (images, n, images * k) of all captions (images, n, d), unit vectors, with those that `own` (images, k)
+    names."""
+    candidates = captions[torch.arange(len(own))[:, None], own].flatten(0, 1)
+    return captions @ candidates.t()
+
+
+def overlap(words: Tensor, counts: Tensor, own: Tensor) -> Tensor:
+    """How far captions say the same, word by word, (images, n, images * k): mean cosine of each word with the nearest
+    one of the other caption, both ways.
+
+    `words` (words, d) are unit vectors of all captions, n of each image; `counts` (images * n) says how many are each
+    caption's.
+    """
+    images, k = own.shape
+    each = len(counts) // images
+    candidates = (torch.arange(images)[:, None] * each + own).flatten()
+    parts, sizes = torch.split(words, counts.tolist()), counts[candidates]
+    similar = torch.cat([parts[caption] for caption in candidates.tolist()]) @ words.t()
+    found = torch.segment_reduce(similar.t().contiguous(), "max", lengths=counts)
+    precision = torch.segment_reduce(found.t().contiguous(), "mean", lengths=sizes).t()
+    best = torch.segment_reduce(similar, "max", lengths=sizes)
+    recall = torch.segment_reduce(best.t().contiguous(), "mean", lengths=counts)
+    both = (precision + recall) / 2
+    return both.nan_to_num(0.0, neginf=0.0).view(images, each, -1)  # a caption without words is like none
 
 
 def harder(captions: Tensor, pool: Tensor, keep: int) -> Tensor:

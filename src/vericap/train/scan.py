@@ -8,7 +8,7 @@ triplet loss).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from vericap.models.scan import Attention, Scan
 from vericap.train import losses
 from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
-from vericap.train.scan_data import Batch, Source
+from vericap.train.scan_data import Batch, Source, Text, TextStates
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
 
@@ -49,6 +49,7 @@ class Options:
     sharpness: float = 9.0
     slope: float = 0.1
     pooling: str = "average"
+    teacher: str = "sentences"  # or `words`: the overlap of words counts as much as the cosine of sentences
     encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
     embedding: int = 300  # width of the GRU's word embeddings
@@ -103,66 +104,75 @@ class Model(nn.Module):
         x = self.norm(features)
         return F.normalize(self.image(x) + self.output(F.relu(self.hidden(x))), dim=-1)
 
-    def words(self, given: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def words(self, text: Text) -> torch.Tensor:
+        """Unit vectors (words, D) of captions, one after the other."""
         if self.options.words == "states":
-            return F.normalize(self.text(given), dim=-1)
-        packed = nn.utils.rnn.pack_padded_sequence(
-            self.embedding(given), mask.sum(dim=1), batch_first=True, enforce_sorted=False
-        )
-        both, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
-        return F.normalize((both[..., : self.options.width] + both[..., self.options.width :]) / 2, dim=-1)
+            return F.normalize(self.text(text.values), dim=-1)
+        parts = torch.split(self.embedding(text.values), text.counts.tolist())
+        packed = nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
+        both, counts = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
+        both = both[torch.arange(both.shape[1]) < counts[:, None]]
+        return F.normalize((both[:, : self.options.width] + both[:, self.options.width :]) / 2, dim=-1)
 
-    def score(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(images, regions, D), (captions, words, D) -> (images, captions)."""
-        return self.attend(regions, words, mask).score(self.options.pooling)
+    def score(
+        self, regions: torch.Tensor, words: torch.Tensor, counts: torch.Tensor, contexts: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """(images, captions): the score of every image with every caption, and, where there are reference contexts
+        (images, regions, D), the mean cosine of the caption's contexts with them.
 
-    def attend(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> Attended:
-        """Attention of the regions of all images over the words of all captions."""
-        s = _products(regions, words)
-        alpha = self._alpha(s, mask[None, None])
-        images, count, captions, length = s.shape
-        gram = words @ words.transpose(1, 2)
-        inner = alpha.permute(2, 0, 1, 3).reshape(captions, images * count, length) @ gram
-        inner = inner.view(captions, images, count, length).permute(1, 2, 0, 3)
-        return Attended(alpha, s, (inner * alpha).sum(dim=-1).clamp(min=1e-8).sqrt())
+        Captions of one length go together, so nothing is padded; lengths of contexts come from Gram matrices.
+        """
+        scores, told, order = [], [], []
+        for which, h in by_length(words, counts):
+            s = _products(h, regions)
+            raised = self._raised(s)
+            gram = h @ h.transpose(1, 2)
+            inner = (gram @ raised.flatten(2)).view_as(raised)
+            lengths = (inner * raised).sum(dim=1).clamp(min=1e-8).sqrt()
+            grounding = (raised * s).sum(dim=1) / lengths  # (captions, images, regions)
+            scores.append(self._pooled(grounding))
+            if contexts is not None:
+                told.append(((raised * _products(h, contexts)).sum(dim=1) / lengths).mean(dim=-1))
+            order.append(which)
+        back = torch.argsort(torch.cat(order))
+        return torch.cat(scores)[back].t(), torch.cat(told)[back].t() if told else None
 
-    def contexts(self, regions: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def contexts(self, regions: torch.Tensor, words: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
         """Unit context vectors (n, regions, D) of caption i over the regions of image i."""
-        alpha = self._alpha(regions @ words.transpose(1, 2), mask[:, None])
-        return F.normalize(alpha @ words, dim=-1)
+        found, order = [], []
+        for which, h in by_length(words, counts):
+            raised = self._raised(h @ regions[which].transpose(1, 2))
+            found.append(F.normalize(raised.transpose(1, 2) @ h, dim=-1))
+            order.append(which)
+        return torch.cat(found)[torch.argsort(torch.cat(order))]
 
-    def _alpha(self, s: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Attention over the words (last axis); regions are the second axis."""
+    def _raised(self, s: torch.Tensor) -> torch.Tensor:
+        """Attention over words, up to a factor per region, which no cosine sees; regions are the last axis of s.
+
+        Normalised similarities are at most 1, so their exponentials need no shift.
+        """
         clipped = F.leaky_relu(s, self.options.slope)
-        logits = self.options.sharpness * clipped / clipped.norm(dim=1, keepdim=True).clamp(min=1e-8)
-        return torch.softmax(logits.masked_fill(~mask, -torch.inf), dim=-1)
+        return (self.options.sharpness * clipped / clipped.norm(dim=-1, keepdim=True).clamp(min=1e-8)).exp()
+
+    def _pooled(self, grounding: torch.Tensor) -> torch.Tensor:
+        if self.options.pooling == "average":
+            return grounding.mean(dim=-1)
+        return torch.logsumexp(6.0 * grounding, dim=-1) / 6.0
 
 
-@dataclass
-class Attended:
-    """Attention (images, regions, captions, words), inner products with the regions, lengths of the contexts."""
-
-    alpha: torch.Tensor
-    inner: torch.Tensor
-    lengths: torch.Tensor
-
-    def score(self, pooling: str) -> torch.Tensor:
-        """(images, captions): cosines of contexts and regions, over the regions."""
-        grounding = (self.alpha * self.inner).sum(dim=-1) / self.lengths
-        if pooling == "average":
-            return grounding.mean(dim=1)
-        return torch.logsumexp(6.0 * grounding, dim=1) / 6.0
-
-    def told(self, contexts: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        """(images, captions): mean cosine of the candidates' contexts with a reference's (images, regions, D)."""
-        return ((self.alpha * _products(contexts, words)).sum(dim=-1) / self.lengths).mean(dim=1)
+def by_length(words: torch.Tensor, counts: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Captions of one length: which they are, and their words (captions, length, D)."""
+    starts = torch.cumsum(counts, 0) - counts
+    for length in counts.unique().tolist():
+        which = torch.nonzero(counts == length)[:, 0]
+        yield which, words[starts[which][:, None] + torch.arange(length)]
 
 
-def _products(regions: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """(images, regions, D), (captions, words, D) -> (images, regions, captions, words)."""
+def _products(words: torch.Tensor, regions: torch.Tensor) -> torch.Tensor:
+    """(captions, words, D), (images, regions, D) -> (captions, words, images, regions)."""
     width = regions.shape[-1]
-    flat = regions.reshape(-1, width) @ words.reshape(-1, width).t()
-    return flat.view(*regions.shape[:2], *words.shape[:2])
+    flat = words.reshape(-1, width) @ regions.reshape(-1, width).t()
+    return flat.view(*words.shape[:2], *regions.shape[:2])
 
 
 class Task:
@@ -173,13 +183,22 @@ class Task:
         self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
         self._validation = validation
         self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
+        self._mean = _mean_word(sources[0]) if self.options.teacher == "words" else torch.zeros(())
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options, model, k = self.options, self.model, self.options.captions
-        batch = Batch.draw(self.sources, self._draws, step, generator, captions=k, references=options.references)
-        regions, words = model.regions(batch.features), model.words(*batch.candidates)
-        attended = model.attend(regions, words, batch.candidates[1])
-        scores = attended.score(options.pooling)
+        batch = Batch.draw(
+            self.sources,
+            self._draws,
+            step,
+            generator,
+            captions=k,
+            references=options.references,
+            words=options.teacher == "words",
+        )
+        regions, words = model.regions(batch.features), model.words(batch.candidates)
+        contexts = self._contexts(regions, batch.references) if batch.references else None
+        scores, told = model.score(regions, words, batch.candidates.counts, contexts)
         first = scores[:, torch.arange(len(scores)) * k]
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
@@ -187,18 +206,18 @@ class Task:
         contrast = losses.info_nce(first, model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
-        distilled = losses.distillation(scores, batch.target(), model.scale, model.bias)
+        similar = batch.similar(self._mean)
+        distilled = losses.distillation(scores, batch.target(similar), model.scale, model.bias)
         found = {"distilled": distilled, "contrast": contrast}
-        if options.references:
-            told = attended.told(self._contexts(regions, *batch.references), words)
-            both = (scores + told) / 2
-            found["both"] = losses.distillation(both, batch.target(held=True), model.both_scale, model.both_bias)
+        if told is not None:
+            target = batch.target(similar, held=True)
+            found["both"] = losses.distillation((scores + told) / 2, target, model.both_scale, model.both_bias)
         return {"loss": distilled + options.contrast * contrast + found.get("both", 0.0), **found}
 
-    def _contexts(self, regions: torch.Tensor, given: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _contexts(self, regions: torch.Tensor, text: Text) -> torch.Tensor:
         """Mean unit context of the references of every image (image * references + j)."""
-        each = len(mask) // len(regions)
-        found = self.model.contexts(regions.repeat_interleave(each, dim=0), self.model.words(given, mask), mask)
+        each = len(text.counts) // len(regions)
+        found = self.model.contexts(regions.repeat_interleave(each, dim=0), self.model.words(text), text.counts)
         return found.view(len(regions), each, *found.shape[1:]).mean(dim=1)
 
     def validate(self) -> dict[str, float]:
@@ -219,20 +238,28 @@ class Task:
         regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
         each = self.options.references
         given = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
-        contexts = self._contexts(regions, *source.text.padded(given)) if each else None
+        contexts = self._contexts(regions, source.text.read(given)) if each else None
         scores = np.empty((len(source), len(source) * PER_IMAGE), dtype=np.float32)
         both = np.empty_like(scores) if each else None
-        for start in range(0, scores.shape[1], 100):
-            columns = slice(start, min(start + 100, scores.shape[1]))
-            padded, mask = source.text.padded(range(columns.start, columns.stop))
-            words = self.model.words(padded, mask)
-            for first in range(0, len(regions), 100):
-                rows = slice(first, first + 100)
-                attended = self.model.attend(regions[rows], words, mask)
-                scores[rows, columns] = attended.score(self.options.pooling)
-                if both is not None and contexts is not None:
-                    both[rows, columns] = (scores[rows, columns] + attended.told(contexts[rows], words).numpy()) / 2
+        for start in range(0, scores.shape[1], 200):
+            columns = slice(start, min(start + 200, scores.shape[1]))
+            text = source.text.read(range(columns.start, columns.stop))
+            words = self.model.words(text)
+            for first in range(0, len(regions), 50):
+                rows = slice(first, first + 50)
+                given_here = contexts[rows] if contexts is not None else None
+                found, told = self.model.score(regions[rows], words, text.counts, given_here)
+                scores[rows, columns] = found
+                if both is not None and told is not None:
+                    both[rows, columns] = (found + told) / 2
         return scores, both
+
+
+def _mean_word(source: Source) -> torch.Tensor:
+    """Mean of many words' states: what all words share."""
+    if not isinstance(source.text, TextStates):
+        raise VericapError("the teacher that compares words needs token states; choose words='states'")
+    return torch.from_numpy(np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0))
 
 
 def shrunk_whitening(contexts: Array, shrinkage: float) -> Array:
@@ -339,11 +366,10 @@ def sample_contexts(scan: Scan, model: Model, source: Source, images: int = 500)
     rows = np.linspace(0, len(source) - 1, min(images, len(source))).astype(np.int64)
     with torch.no_grad():
         regions = scan.regions(np.asarray(source.features[rows], dtype=np.float32))
-        given, mask = source.text.padded(rows * source.per_image)
-        words = model.words(given, mask).numpy()
+        text = source.text.read(rows * source.per_image)
+        words = model.words(text).numpy()
     found = []
-    for image in range(len(rows)):
-        h = words[image][mask[image].numpy()]
+    for image, h in enumerate(np.split(words, np.cumsum(text.counts.numpy())[:-1])):
         alpha = attention_weights(regions[image] @ h.T, np.ones(len(regions[image]), dtype=np.float32), scan.attention)
         found.append(alpha @ h)
     return np.concatenate(found).astype(np.float64)

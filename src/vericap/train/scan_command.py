@@ -19,6 +19,7 @@ from vericap.models import vse
 from vericap.train import data, kept, options, scan, scan_data
 from vericap.vision.store import Store, check_same
 
+_VALIDATED = 300  # dev photos; all pairs with their captions are scored
 Vectors = tuple[NDArray[np.float32], NDArray[np.bool_]]
 
 
@@ -26,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=64, name="vericap-scan")
     parser.add_argument("--words", choices=("states", "gru"), default="states", help="text side (states)")
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
+    parser.add_argument(
+        "--teacher",
+        choices=("sentences", "words"),
+        default="sentences",
+        help="what is distilled: likeness of sentences, or of sentences and words alike",
+    )
     parser.add_argument("--pooling", choices=("average", "logsumexp"), default="average")
     parser.add_argument(
         "--encoder",
@@ -54,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store, output = Store(args.features), Path(args.output)
+    if args.teacher == "words" and args.words != "states":
+        raise InputError("--teacher words compares token states: it needs --words states")
     parts = list(options.parts(args, store))
     words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
     *sources, validation = [source(args, name, part, store, words) for name, part in parts]
@@ -81,6 +90,7 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> scan.Op
     found = scan.Options(
         words=args.words,
         loss=args.loss,
+        teacher=args.teacher,
         pooling=args.pooling,
         width=args.width,
         batch=args.batch,
@@ -123,6 +133,8 @@ def source(
 ) -> scan_data.Source:
     """Features, teacher vectors and the text side of some captioned images."""
     work = options.work_folder(args)
+    if name == "dev":
+        part = data.Captioned(part.keys[:_VALIDATED], part.captions[:_VALIDATED])
     features: Any = kept.StoreFeatures(store, part.keys)
     if args.encoder:
         model = vse.load(encoder_name(args.encoder))

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from vericap.models import words as text_words
+from vericap.models.faier_plus import runs
 from vericap.train import losses
 from vericap.train.data import PER_IMAGE, Draw
 
@@ -25,15 +26,11 @@ class TextStates:
     def __init__(self, states: Array, offsets: Array) -> None:
         self.states, self.offsets = states, offsets
 
-    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """(captions, words, d) and its mask."""
-        parts = [np.asarray(self.states[self.offsets[i] : self.offsets[i + 1]]) for i in captions]
-        longest = max(len(part) for part in parts)
-        values = np.zeros((len(parts), longest, self.states.shape[1]), dtype=np.float32)
-        mask = np.zeros((len(parts), longest), dtype=bool)
-        for row, part in enumerate(parts):
-            values[row, : len(part)], mask[row, : len(part)] = part, True
-        return torch.from_numpy(values), torch.from_numpy(mask)
+    def read(self, captions: Sequence[int] | Array) -> Text:
+        which = np.asarray(captions, dtype=np.int64)
+        counts = self.offsets[which + 1] - self.offsets[which]
+        values = np.asarray(self.states[runs(self.offsets[which], counts)], dtype=np.float32)
+        return Text(torch.from_numpy(values), torch.from_numpy(counts))
 
 
 class TextNumbers:
@@ -46,15 +43,28 @@ class TextNumbers:
             for text in captions
         ]
 
-    def padded(self, captions: Sequence[int] | Array) -> tuple[torch.Tensor, torch.Tensor]:
+    def read(self, captions: Sequence[int] | Array) -> Text:
         parts = [self.coded[int(i)] for i in captions]
-        longest = max(map(len, parts))
-        values = torch.zeros(len(parts), longest, dtype=torch.long)
-        mask = torch.zeros(len(parts), longest, dtype=torch.bool)
-        for row, part in enumerate(parts):
-            values[row, : len(part)] = torch.tensor(part)
-            mask[row, : len(part)] = True
-        return values, mask
+        return Text(torch.tensor([word for part in parts for word in part]), torch.tensor([len(part) for part in parts]))
+
+
+@dataclass
+class Text:
+    """Words of some captions, caption after caption: nothing is padded."""
+
+    values: torch.Tensor  # (words, d) states, or (words,) numbers
+    counts: torch.Tensor  # (captions,)
+
+    def unmarked(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Words and counts without the marks at both ends of every caption."""
+        ends = torch.cumsum(self.counts, 0)
+        inner = torch.ones(len(self.values), dtype=torch.bool)
+        inner[ends - 1] = inner[ends - self.counts] = False
+        return self.values[inner], self.counts - 2
+
+    @classmethod
+    def joined(cls, parts: Sequence[Text]) -> Text:
+        return cls(torch.cat([part.values for part in parts]), torch.cat([part.counts for part in parts]))
 
 
 def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
@@ -87,9 +97,10 @@ class Batch:
 
     features: torch.Tensor
     sentences: torch.Tensor
-    candidates: tuple[torch.Tensor, torch.Tensor]  # words and mask, image * k + j
-    references: tuple[torch.Tensor, torch.Tensor]
+    candidates: Text  # image * k + j
+    references: Text | None
     order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
+    told: Text | None  # all captions of the images, for the teacher that compares words
 
     @classmethod
     def draw(
@@ -101,9 +112,10 @@ class Batch:
         *,
         captions: int,
         references: int,
+        words: bool = False,
     ) -> Batch:
-        """Some images with `captions` candidates and `references` other captions each."""
-        features, sentences, order, candidates, given = [], [], [], [], []
+        """Some images with `captions` candidates and `references` other captions each; `words` of all captions."""
+        features, sentences, order, candidates, given, told = [], [], [], [], [], []
         for source, draw in zip(sources, draws):
             rows = draw.batch(step)
             own = np.stack([generator.permutation(source.per_image)[: captions + references] for _ in rows])
@@ -111,27 +123,37 @@ class Batch:
             features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
             sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
             order.append(torch.from_numpy(own))
-            candidates.append(source.text.padded(numbers[:, :captions].reshape(-1)))
+            candidates.append(source.text.read(numbers[:, :captions].reshape(-1)))
             if references:
-                given.append(source.text.padded(numbers[:, captions:].reshape(-1)))
-        told = _joined(given) if given else (torch.zeros(0), torch.zeros(0))
-        return cls(torch.cat(features), torch.cat(sentences), _joined(candidates), told, torch.cat(order))
+                given.append(source.text.read(numbers[:, captions:].reshape(-1)))
+            if words:
+                every = rows[:, None] * source.per_image + np.arange(source.per_image)
+                told.append(source.text.read(every.reshape(-1)))
+        return cls(
+            torch.cat(features),
+            torch.cat(sentences),
+            Text.joined(candidates),
+            Text.joined(given) if given else None,
+            torch.cat(order),
+            Text.joined(told) if told else None,
+        )
 
-    def target(self, *, held: bool = False) -> torch.Tensor:
-        """The teacher's cosines; `held` leaves the references out of what it reads."""
-        weights = torch.ones(self.sentences.shape[:2])
-        count = len(self.candidates[1]) // len(self.features)
+    def similar(self, mean: torch.Tensor) -> torch.Tensor:
+        """Likeness (images, captions, candidates): cosines of sentences, or, where words are there, the mean of them
+        and the overlap of words, both standardised."""
+        own = self.order[:, : len(self.candidates.counts) // len(self.features)]
+        found = losses.cosines(self.sentences, own)
+        if self.told is None:
+            return found
+        states, counts = self.told.unmarked()
+        overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, own)
+        found = found[:, : overlap.shape[1]]
+        return (found / found.std() + overlap / overlap.std()) / 2
+
+    def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
+        """What the image's captions say of the candidates; `held` leaves the references out."""
+        weights = torch.ones(similar.shape[:2])
+        count = len(self.candidates.counts) // len(self.features)
         if held:
             weights.scatter_(1, self.order[:, count:], 0.0)
-        return losses.held_out(self.sentences, self.order[:, :count], weights)
-
-
-def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Padded captions of several sources in one tensor."""
-    longest = max(mask.shape[1] for _, mask in parts)
-    given, masks = [], []
-    for values, mask in parts:
-        gap = longest - mask.shape[1]
-        given.append(F.pad(values, (0, 0, 0, gap) if values.ndim == 3 else (0, gap)))
-        masks.append(F.pad(mask, (0, gap)))
-    return torch.cat(given), torch.cat(masks)
+        return losses.held_out(similar, self.order[:, :count], weights)
