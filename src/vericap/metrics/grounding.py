@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vericap.metrics.vse import blank, image_problems
 from vericap.metrics.word_meanings import Meanings
 from vericap.models import scan
+from vericap.models.scan import Lengths
 from vericap.run.batch import Batch
 from vericap.vision.store import Regions, check_same
 
@@ -24,24 +25,54 @@ ANALYSES = ("token_states", "regions")
 
 @dataclass
 class Group:
-    """Some samples with the contexts of their candidates and references over the regions of their images."""
+    """Some samples, and the distinct references they have; what is asked for is computed once."""
 
+    grounding: Grounding
     rows: Ints
-    mask: Array  # (samples, regions) 0 or 1
-    regions: Array  # (samples, regions, D) unit
-    candidate: Array  # (samples, regions, D) contexts
     owner: Ints  # (references,) place in `rows`
-    distinct: Array  # (contexts, regions, D) of distinct references
-    which: Ints  # (references,) place in `distinct`
-    counts: Ints = field(init=False)
+    pairs: tuple[Ints, Ints]  # image and text of the distinct references
+    which: Ints  # (references,) place in `pairs`
 
-    def __post_init__(self) -> None:
-        self.counts = np.bincount(self.owner, minlength=len(self.rows))
+    @cached_property
+    def own(self) -> tuple[Ints, Ints]:
+        """Image and text of each candidate."""
+        batch = self.grounding.batch
+        return batch.images[self.rows], batch.candidates[self.rows]
+
+    @cached_property
+    def mask(self) -> Array:
+        """(samples, regions) 0 or 1."""
+        return self.grounding.mask[self.own[0]]
+
+    @cached_property
+    def regions(self) -> Array:
+        """(samples, regions, D) unit vectors."""
+        return self.grounding.regions[self.own[0]]
+
+    @cached_property
+    def candidate(self) -> Array:
+        """(samples, regions, D) contexts of the candidates."""
+        return self.grounding.contexts(*self.own)
+
+    @cached_property
+    def measured(self) -> tuple[Array, Lengths]:
+        """Inner products of the candidates' contexts with the regions, and the contexts' lengths."""
+        return self.grounding.measured(*self.own)
+
+    @cached_property
+    def told(self) -> tuple[Array, Lengths]:
+        """The same of the distinct references."""
+        return self.grounding.measured(*self.pairs)
 
     @cached_property
     def reference(self) -> Array:
         """(references, regions, D) contexts, one for every reference of every sample."""
-        return self.distinct[self.which]
+        return self.grounding.contexts(*self.pairs)[self.which]
+
+    @cached_property
+    def counts(self) -> Ints:
+        """References of each sample."""
+        return np.bincount(self.owner, minlength=len(self.rows))
 
     def over_references(self, values: Array) -> Array:
         """Mean over each sample's references; NaN without any."""
@@ -88,20 +119,27 @@ class Grounding:
     def _group(self, rows: Ints, references: bool) -> Group:
         batch = self.batch
         images = batch.images[rows]
-        candidate = self._contexts(images, batch.candidates[rows])
         per_row = [batch.references(int(row)) if references else np.zeros(0, np.int64) for row in rows]
         lengths = self.words.lengths()
         per_row = [texts[lengths[texts] > 0] for texts in per_row]
         owner = np.repeat(np.arange(len(rows)), [len(texts) for texts in per_row]).astype(np.int64)
         texts = np.concatenate(per_row).astype(np.int64) if per_row else np.zeros(0, np.int64)
         # A reference shared by several candidates of an image is attended to once.
-        pairs, inverse = np.unique(np.stack([images[owner], texts]), axis=1, return_inverse=True)
-        distinct = self._contexts(pairs[0], pairs[1])
-        which = inverse.reshape(-1)
-        return Group(rows, self.mask[images], self.regions[images], candidate, owner, distinct, which)
+        pairs, which = np.unique(np.stack([images[owner], texts]), axis=1, return_inverse=True)
+        return Group(self, rows, owner, (pairs[0], pairs[1]), which.reshape(-1))
 
-    def _contexts(self, images: Ints, captions: Ints) -> Array:
+    @cached_property
+    def _whitened(self) -> scan.Words:
+        """Words as the whitening of REO's distance maps them."""
+        return scan.Words(self.words.vectors @ self.model.whitening.T, self.words.offsets)
+
+    def contexts(self, images: Ints, captions: Ints) -> Array:
+        """Context vectors (pairs, regions, D)."""
         return self.model.contexts(self.regions, self.mask, self.words, images, captions)
+
+    def measured(self, images: Ints, captions: Ints) -> tuple[Array, Lengths]:
+        """Inner products of contexts with regions, and lengths of contexts, (pairs, regions)."""
+        return self.model.measured(self.regions, self.mask, self.words, self._whitened, images, captions)
 
 
 def mean_over_regions(values: Array, mask: Array) -> Array:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from vericap.metrics.base import Metric, Option, Statistics
 from vericap.metrics.grounding import ANALYSES, Grounding, Group, mean_over_regions
 from vericap.models import scan
+from vericap.models.scan import Lengths
 from vericap.run.batch import Batch
 
 Array = NDArray[Any]
@@ -41,17 +42,6 @@ def projection(a: Array, on: Array) -> Array:
     """The part of a along `on`; zero where `on` is zero."""
     top = (a * on).sum(axis=-1, keepdims=True)
     return np.asarray(top / np.maximum((on * on).sum(axis=-1, keepdims=True), _TINY) * on)
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """Lengths of vectors, plain and by Mahalanobis."""
-
-    plain: Array
-    whitened: Array
-
-    def __getitem__(self, rows: Array) -> Lengths:
-        return Lengths(self.plain[rows], self.whitened[rows])
 
 
 def lengths(vectors: Array, whitening: Array) -> Lengths:
@@ -102,13 +92,17 @@ def _measure(batch: Batch, model: str, references: bool) -> Measured:
     whitening = grounding.model.whitening
     regions = lengths(grounding.regions, whitening)
     for group in grounding.groups(references=references):
-        own = lengths(group.candidate, whitening)
-        image = measures(inner(group.candidate, group.regions), own, regions[batch.images[group.rows]])
-        said = lengths(group.distinct, whitening)[group.which]
-        reference = measures(inner(group.candidate[group.owner], group.reference), own[group.owner], said)
-        for name, (first, second) in columns.items():
+        with_image, own = group.measured
+        image = measures(with_image, own, regions[batch.images[group.rows]])
+        for name, (first, _) in columns.items():
             first[group.rows] = mean_over_regions(image[name], group.mask)
-            second[group.rows] = group.over_references(mean_over_regions(reference[name], group.mask[group.owner]))
+        if len(group.owner):
+            said = group.told[1][group.which]
+            with_references = inner(group.candidate[group.owner], group.reference)
+            reference = measures(with_references, own[group.owner], said)
+            for name, (_, second) in columns.items():
+                found = mean_over_regions(reference[name], group.mask[group.owner])
+                second[group.rows] = group.over_references(found)
         if explanations is not None:
             _explain(grounding, group, explanations)
     return Measured(columns, dict(grounding.problems), explanations)

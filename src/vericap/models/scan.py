@@ -86,6 +86,17 @@ class Words:
         return self.vectors[self.offsets[which][:, None] + np.arange(length)]
 
 
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths of vectors, plain and by Mahalanobis."""
+
+    plain: Array
+    whitened: Array
+
+    def __getitem__(self, rows: Any) -> Lengths:
+        return Lengths(self.plain[rows], self.whitened[rows])
+
+
 def by_length(lengths: Ints, most: int) -> Iterator[Ints]:
     """Places of equal length together, at most `most` in one group; places of length 0 are left out."""
     order = np.argsort(lengths, kind="stable")
@@ -135,9 +146,7 @@ class Scan:
         """g_i of pairs (images[p], captions[p]): (pairs, regions); 0 for a caption without words."""
         found = np.zeros((len(images), regions.shape[1]), dtype=np.float32)
         for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
-            gram = h @ h.transpose(0, 2, 1)
-            square = ((alpha @ gram) * alpha).sum(axis=-1)
-            found[group] = (alpha * similarity).sum(axis=-1) / np.sqrt(np.maximum(square, _TINY))
+            found[group] = (alpha * similarity).sum(axis=-1) / np.maximum(_quadratic(alpha, h), _TINY)
         return found
 
     def contexts(self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints) -> Array:
@@ -146,6 +155,22 @@ class Scan:
         for group, alpha, h, _ in self._attended(regions, mask, words, images, captions):
             found[group] = alpha @ h
         return found
+
+    def measured(
+        self, regions: Array, mask: Array, words: Words, whitened: Words, images: Ints, captions: Ints
+    ) -> tuple[Array, Lengths]:
+        """a_i . v_i of pairs and the lengths of a_i, (pairs, regions) each; 0 for a caption without words.
+
+        `whitened` are the words as the whitening maps them. Lengths come from the captions' Gram matrices, plain and
+        whitened, so that no context is built or whitened.
+        """
+        shape = (len(images), regions.shape[1])
+        inner, plain, other = (np.zeros(shape, dtype=np.float32) for _ in range(3))
+        for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
+            inner[group] = np.einsum("prw,prw->pr", alpha, similarity)
+            plain[group] = _quadratic(alpha, h)
+            other[group] = _quadratic(alpha, whitened.stacked(captions[group]))
+        return inner, Lengths(plain, other)
 
     def _attended(
         self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints
@@ -190,6 +215,12 @@ class Scan:
         length = np.sqrt(np.einsum("ircj,ircj->icj", clipped, clipped))
         clipped *= (self.attention.sharpness / np.maximum(length, _TINY))[:, None]
         return np.exp(clipped, out=clipped)
+
+
+def _quadratic(alpha: Array, h: Array) -> Array:
+    """|sum_j alpha_ij h_j| of (pairs, regions, words) and (pairs, words, D)."""
+    gram = h @ h.transpose(0, 2, 1)
+    return np.sqrt(np.maximum(np.einsum("prw,prw->pr", alpha @ gram, alpha), 0.0))
 
 
 @lru_cache(maxsize=4)
