@@ -24,7 +24,7 @@ from vericap.vision.store import Regions, check_same
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
-_BLOCK = 256  # samples whose union nodes are held at once
+_BLOCK = 1024  # samples whose union nodes are held at once
 
 
 @dataclass

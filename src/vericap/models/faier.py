@@ -260,7 +260,11 @@ class Faier:
 
     def remember(self, level: str, contexts: Floats) -> Floats:
         """The last state of the GRU over references: (rows, references, d) -> (rows, d) (eq. 6)."""
-        return gru(contexts, self._gru(f"memory.{level}"))
+        return gru(contexts, self.memory(level))
+
+    def memory(self, level: str) -> dict[str, Floats]:
+        """Weights of the GRU over references."""
+        return self._gru(f"memory.{level}")
 
     def joined(self, level: str, visual: Floats, memory: Floats) -> Floats:
         """z = W_u [v ; m] (eq. 7); one memory (d,) may serve all regions."""

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.models.faier import Faier, Floats, Ints, Sides, softmax
+from vericap.models.recurrent import linear, step
 
-_ROWS = 8192  # region-reference pairs whose contexts are held at once
+_ROWS = 2048  # regions that go through the GRU at once
 
 
 def all_sides(model: Faier, level: str, visual: Floats, references: Sequence[Sequence[Floats]]) -> list[Sides]:
@@ -30,7 +31,7 @@ def unite(model: Faier, level: str, visual: Floats, references: Sequence[Sequenc
         if count == 0:
             found[members] = model.joined(level, visual[members], model.blank(level))
             continue
-        size = max(1, _ROWS // (int(count) * visual.shape[1]))
+        size = max(1, _ROWS // visual.shape[1])
         for start in range(0, len(members), size):
             part = members[start : start + size]
             memory = _memory(model, level, visual[part], [usable[image] for image in part])
@@ -39,19 +40,25 @@ def unite(model: Faier, level: str, visual: Floats, references: Sequence[Sequenc
 
 
 def _memory(model: Faier, level: str, visual: Floats, references: list[list[Floats]]) -> Floats:
-    """Last states of the GRU over references (images, regions, d) of images that all have the same number."""
+    """Last states of the GRU over references (images, regions, d) of images that all have the same number.
+
+    A context is a mean of nodes, so the input half of the GRU is computed of the nodes, which are fewer than regions.
+    """
     images, regions, d = visual.shape
-    longest = max(len(nodes) for own in references for nodes in own)
-    padded = np.zeros((images, len(references[0]), longest, d), dtype=np.float32)
-    inside = np.zeros((images, len(references[0]), 1, longest), dtype=bool)
-    for image, own in enumerate(references):
-        for place, nodes in enumerate(own):
-            padded[image, place, : len(nodes)], inside[image, place, 0, : len(nodes)] = nodes, True
+    weights = model.memory(level)
+    recurrent = np.ascontiguousarray(weights["weight_hh"].T)
     weighted = visual * model.weights[f"attention.{level}.weight"][0]
-    logits = np.matmul(weighted[:, None], padded.transpose(0, 1, 3, 2))
-    alpha = softmax(np.where(inside, logits, -np.inf))
-    contexts = np.matmul(alpha, padded).transpose(0, 2, 1, 3).reshape(images * regions, -1, d)
-    return model.remember(level, contexts).reshape(images, regions, d)
+    given = np.empty((images, regions, 3 * d), dtype=np.float32)
+    state = None
+    for said in zip(*references):  # the first reference of every image, then the second, ...
+        ends = np.cumsum([len(nodes) for nodes in said])
+        read = np.split(linear(np.concatenate(said), weights["weight_ih"], weights["bias_ih"]), ends[:-1])
+        for image, (nodes, gates) in enumerate(zip(said, read)):
+            np.matmul(softmax(weighted[image] @ nodes.T), gates, out=given[image])
+        state = step(state, given.reshape(images * regions, -1), recurrent, weights["bias_hh"])
+    if state is None:
+        raise ValueError("an image without references has no memory of them")
+    return state.reshape(images, regions, d)
 
 
 def mean_matches(model: Faier, sides: Sides, captions: Sequence[Floats]) -> NDArray[np.float64]:
