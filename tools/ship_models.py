@@ -4,7 +4,9 @@
     python tools/ship_models.py runs/default/vse vse
     python tools/ship_models.py runs/scan/scan scan
 
-The part's name in src/vericap/data is the second argument. Nothing of the training data goes with it.
+The part's name in src/vericap/data is the second argument. Nothing of the training data goes with it. A model that was
+trained on other features than those of the shipped backbone, or over another encoder than the shipped one, is refused:
+ship the backbone and the encoder first.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ import importlib.metadata
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+from vericap.models import store
 from vericap.models.store import ROOT, sha256
+from vericap.vision.regions import Extractor
 
 WEIGHTS = {".onnx", ".safetensors"}
 
@@ -28,13 +33,26 @@ def licence(part: str) -> str:
     return next(file.read_text() for file in files if file.name == "LICENSE")
 
 
+def checked(meta: dict[str, Any], part: str) -> dict[str, Any]:
+    """The meta file as the package needs it; its encoder is called `default` there."""
+    shipped = Extractor().fingerprint
+    if part != "backbone" and meta.get("fingerprint") != shipped:
+        raise SystemExit(f"{part} was trained on features {meta.get('fingerprint')}, the package gives {shipped}")
+    encoder = meta.get("encoder")
+    if encoder and encoder != "default":
+        if sha256(Path(encoder) / "vse.safetensors") != sha256(store.path("vse", "vse.safetensors")):
+            raise SystemExit(f"{part} was trained over {encoder}, which is not the encoder in the package")
+        meta["encoder"] = "default"
+    return meta
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trained", type=Path, help="folder that `vericap train` wrote, with meta.json")
     parser.add_argument("part", help="name of the part in src/vericap/data")
     args = parser.parse_args()
     target = ROOT / args.part
-    meta = json.loads((args.trained / "meta.json").read_text("utf-8"))
+    meta = checked(json.loads((args.trained / "meta.json").read_text("utf-8")), args.part)
     target.mkdir(exist_ok=True)
     for old in target.iterdir():
         if old.suffix in WEIGHTS:

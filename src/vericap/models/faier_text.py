@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from scipy import sparse
 
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.models.faier_plus import runs
-from vericap.text.encoder import WIDTH, TokenStates
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -76,6 +75,16 @@ def layout(text: str, spans: Spans, graph: SceneGraph) -> Layout:
     return Layout([place for _, places in found for place in places], nodes)
 
 
+class Pieces(Protocol):
+    """States of word pieces, text after text: text i has rows offsets[i]:offsets[i + 1]."""
+
+    @property
+    def states(self) -> Any: ...
+
+    @property
+    def offsets(self) -> Any: ...
+
+
 @dataclass(frozen=True)
 class States:
     """What the nodes of some captions are made from, caption after caption."""
@@ -87,7 +96,7 @@ class States:
     means: Floats  # (captions, 384) over all pieces, marks included
 
     @classmethod
-    def of(cls, texts: Ints, found: TokenStates, layouts: Sequence[Layout]) -> States:
+    def of(cls, texts: Ints, found: Pieces, layouts: Sequence[Layout]) -> States:
         """States of some of the texts that have been read."""
         lengths = np.diff(found.offsets)[texts]
         starts = np.cumsum(lengths) - lengths

@@ -92,8 +92,7 @@ def overlap(words: Tensor, counts: Tensor, own: Tensor) -> Tensor:
     `words` (words, d) are unit vectors of all captions, n of each image; `counts` (images * n) says how many are each
     caption's.
     """
-    images, k = own.shape
-    each = len(counts) // images
+    images, each = len(own), len(counts) // len(own)
     candidates = (torch.arange(images)[:, None] * each + own).flatten()
     parts, sizes = torch.split(words, counts.tolist()), counts[candidates]
     similar = torch.cat([parts[caption] for caption in candidates.tolist()]) @ words.t()

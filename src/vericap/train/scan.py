@@ -108,7 +108,7 @@ class Model(nn.Module):
         """Unit vectors (words, D) of captions, one after the other."""
         if self.options.words == "states":
             return F.normalize(self.text(text.values), dim=-1)
-        parts = torch.split(self.embedding(text.values), text.counts.tolist())
+        parts = list(torch.split(self.embedding(text.values), text.counts.tolist()))
         packed = nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
         both, counts = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
         both = both[torch.arange(both.shape[1]) < counts[:, None]]
@@ -163,7 +163,7 @@ class Model(nn.Module):
 def by_length(words: torch.Tensor, counts: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Captions of one length: which they are, and their words (captions, length, D)."""
     starts = torch.cumsum(counts, 0) - counts
-    for length in counts.unique().tolist():
+    for length in sorted(set(counts.tolist())):
         which = torch.nonzero(counts == length)[:, 0]
         yield which, words[starts[which][:, None] + torch.arange(length)]
 

@@ -45,7 +45,8 @@ class TextNumbers:
 
     def read(self, captions: Sequence[int] | Array) -> Text:
         parts = [self.coded[int(i)] for i in captions]
-        return Text(torch.tensor([word for part in parts for word in part]), torch.tensor([len(part) for part in parts]))
+        counts = torch.tensor([len(part) for part in parts])
+        return Text(torch.tensor([word for part in parts for word in part]), counts)
 
 
 @dataclass
