@@ -141,7 +141,7 @@ class Batch:
 
     def similar(self, mean: torch.Tensor) -> torch.Tensor:
         """Likeness (images, captions, candidates): cosines of sentences, or, where words are there, the mean of them
-        and the overlap of words, both standardised."""
+        and the overlap of words, brought to the mean and spread of the cosines."""
         own = self.order[:, : len(self.candidates.counts) // len(self.features)]
         found = losses.cosines(self.sentences, own)
         if self.told is None:
@@ -149,7 +149,7 @@ class Batch:
         states, counts = self.told.unmarked()
         overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, own)
         found = found[:, : overlap.shape[1]]
-        return (found / found.std() + overlap / overlap.std()) / 2
+        return (found + found.mean() + (overlap - overlap.mean()) * found.std() / overlap.std()) / 2
 
     def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
         """What the image's captions say of the candidates; `held` leaves the references out."""
