@@ -76,6 +76,20 @@ def test_contexts_give_the_same_grounding() -> None:
     np.testing.assert_allclose(cosines, scan.grounding(regions, mask, words, images, captions), atol=1e-5)
 
 
+def test_lengths_of_contexts_need_no_contexts() -> None:
+    """Inner products and lengths, plain and whitened, from Gram matrices are those of the context vectors."""
+    scan = model()
+    regions, mask, words = random_case(5)
+    images, captions = np.array([0, 2, 1, 0]), np.array([4, 1, 6, 0])
+    whitening = np.random.default_rng(6).normal(size=(regions.shape[-1],) * 2).astype(np.float32)
+    whitened = Words(words.vectors @ whitening.T, words.offsets)
+    inner, lengths = scan.measured(regions, mask, words, whitened, images, captions)
+    contexts = scan.contexts(regions, mask, words, images, captions)
+    np.testing.assert_allclose(inner, (contexts * regions[images]).sum(axis=-1), atol=1e-5)
+    np.testing.assert_allclose(lengths.plain, np.linalg.norm(contexts, axis=-1), atol=1e-5)
+    np.testing.assert_allclose(lengths.whitened, np.linalg.norm(contexts @ whitening.T, axis=-1), atol=1e-4)
+
+
 def test_order_of_regions_does_not_matter() -> None:
     scan = model()
     regions, mask, words = random_case(4)
