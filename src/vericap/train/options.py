@@ -92,6 +92,12 @@ def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
     group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps})")
     group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
     group.add_argument("--patience", type=int, default=0, help="validations without progress before stopping")
+    group.add_argument(
+        "--keep",
+        choices=("best", "last"),
+        default="best",
+        help="weights to keep: those that validated best, or those at the end, which have seen every photo",
+    )
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--threads", type=int, default=2)
 
@@ -101,6 +107,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         steps=args.steps,
         validate=args.validate,
         patience=args.patience,
+        keep=args.keep,
         seed=args.seed,
         threads=args.threads,
         warmup=min(100, max(args.steps // 10, 1)),

@@ -36,6 +36,7 @@ class Plan:
     validate: int = 100
     patience: int = 0  # validations without a better one before stopping; 0: never
     average: float = 0.998  # of the weights that are validated and kept
+    keep: str = "best"  # or last: the weights at the end, whatever validated better before
     clip: float = 1.0
     seed: int = 0
     threads: int = 2
@@ -57,7 +58,8 @@ class State:
 
 
 class Trainer:
-    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best."""
+    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best
+    (or the last ones)."""
 
     def __init__(
         self,
@@ -187,7 +189,7 @@ class Trainer:
     def _validated(self, row: dict[str, float], seconds: float) -> None:
         state = self.state
         state.log.append({name: float(value) for name, value in row.items()})
-        if row["agreement"] > state.best:
+        if row["agreement"] > state.best or self.plan.keep == "last":
             state.best, state.best_step, state.waited = float(row["agreement"]), state.step, 0
             torch.save({"averaged": self.averaged, "step": state.step}, self.folder / "best.pt")
         else:
@@ -198,7 +200,7 @@ class Trainer:
             print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), f"{seconds:.0f}s", flush=True)
 
     def load_best(self) -> None:
-        """Put the averaged weights that validated best into the model."""
+        """Put the averaged weights that were kept into the model."""
         saved = torch.load(self.folder / "best.pt", weights_only=True)
         with torch.no_grad():
             for own, best in zip(self.parameters, saved["averaged"]):
