@@ -1,6 +1,11 @@
 """Agreement of the image metrics with people: Flickr8k-Expert (tau-c) and the PASCAL-50S pairs (both labels).
 
     python benchmarks/image_agreement.py --metrics vse reo tiger [--references 5] [--json FILE]
+    python benchmarks/image_agreement.py --trained DIR
+
+--trained names the output of `vericap train backbone`: its backbone looks at the photos (features are kept in DIR) and
+its `vse` scores them, for example a model trained on COCO alone.
+
 
 Photos and captions are read from VERICAP_DATA; region features and sentence vectors are cached, so that a second run
 takes seconds. No model is tuned on these pairs.
@@ -17,6 +22,9 @@ from caption_sets import GROUPS, ROOT, expert, pascal
 
 from vericap.run.batch import Settings
 from vericap.run.engine import score_batch
+from vericap.vision.images import find, load_image
+from vericap.vision.regions import Extractor
+from vericap.vision.store import Writer
 
 REO = ("reo-relevance", "reo-extraness", "reo-omission")
 GROUPS_OF = {
@@ -26,8 +34,21 @@ GROUPS_OF = {
 }
 
 
-def scores(samples: list, names: list[str], folder: Path) -> dict[str, np.ndarray]:
-    result = score_batch(samples, names, Settings(images=folder, workers=1))
+def seen_by(trained: Path, samples: list, photos: Path) -> Path:
+    """A store with the photos' features as a trained backbone gives them."""
+    extractor = Extractor(trained / "backbone" / "backbone.onnx")
+    folder = trained / f"judged-{photos.parent.name}"
+    with Writer(folder, extractor.description, width=1280) as writer:
+        for key in sorted({str(sample.image) for sample in samples} - set(writer.done())):
+            writer.add(key, *extractor.regions(load_image(find(key, photos))))
+    return folder
+
+
+def scores(samples: list, names: list[str], photos: Path, trained: Path | None) -> dict[str, np.ndarray]:
+    settings = Settings(images=photos, workers=1)
+    if trained:
+        settings = Settings(features=seen_by(trained, samples, photos), workers=1)
+    result = score_batch(samples, names, settings)
     return {name: np.asarray(result[name], dtype=float) for name in names}
 
 
@@ -36,18 +57,21 @@ def main() -> None:
     parser.add_argument("--metrics", nargs="+", default=["vse", "reo", "tiger"])
     parser.add_argument("--references", type=int, default=5)
     parser.add_argument("--draws", type=int, default=1, help="random draws of PASCAL-50S references")
+    parser.add_argument("--trained", type=Path, metavar="DIR", help="another backbone with its encoder")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    if args.trained:
+        args.metrics = [f"vse:model={args.trained / 'vse'}"]
     names = [name for group in args.metrics for name in GROUPS_OF.get(group, [group])]
     table: dict[str, dict[str, float]] = {name: {} for name in names}
     rated = expert(references=args.references)
-    for name, values in scores(rated.samples, names, ROOT / "flickr8k" / "Images").items():
+    for name, values in scores(rated.samples, names, ROOT / "flickr8k" / "Images", args.trained).items():
         table[name]["expert tau-c"] = rated.tau(values)
     for label in ("consensus48", "votes11"):
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
         for draw in range(args.draws):
             pairs = pascal(label=label, references=args.references, draw=draw)
-            for name, values in scores(pairs.samples, names, ROOT / "pascal50s" / "images").items():
+            for name, values in scores(pairs.samples, names, ROOT / "pascal50s" / "images", args.trained).items():
                 runs[name].append(pairs.accuracy(values))
         for name, found in runs.items():
             for group in (*GROUPS, "mean"):

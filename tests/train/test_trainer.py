@@ -20,10 +20,10 @@ def test_weights_that_are_kept(keep: str, step: int, tmp_path: Path) -> None:
     seen, falling = [], iter((3.0, 2.0, 1.0))
 
     def validate() -> dict[str, float]:
-        seen.append(float(model.weight))
+        seen.append(model.weight.item())
         return {"agreement": next(falling)}
 
     state = trainer.run(lambda *_: {"loss": (model(torch.ones(1, 1)) - 5.0).square().mean()}, validate)
     trainer.load_best()
     assert state.best_step == step
-    assert float(model.weight) == seen[step // 2 - 1]
+    assert model.weight.item() == seen[step // 2 - 1]
