@@ -152,7 +152,7 @@ def draw(rows: list[dict], picture: Path) -> None:
         for name in names:
             axis.plot(photos, [row[name] for row in rows], marker="o", label=COLUMNS[name])
         axis.set_xscale("log")
-        axis.set_xticks(photos, [f"{n / 1000:.0f}k" if n >= 1000 else str(n) for n in photos])
+        axis.set_xticks(photos, [f"{n / 1000:.0f}k" if n >= 1000 else str(n) for n in photos], fontsize=7)
         axis.minorticks_off()
         axis.set_xlabel("COCO photos")
         axis.legend(frameon=False, fontsize=8)
