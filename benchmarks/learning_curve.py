@@ -3,10 +3,10 @@
     python benchmarks/learning_curve.py --work WORK --output runs/curve [--sizes 5000 10000 ...]
 
 WORK is the folder `vericap train backbone` kept its files in: lower maps of the COCO photos (coco-256.npy) and caption
-vectors (coco-captions.npy, dev-captions.npy). --lower names WORK/lower.onnx where the maps are of rounded lower blocks,
-so that the photos that are scored go through the same. The backbone is the one of ImageNet, not tuned on captions, so
-that the number of photos is all that differs; for every number an image-sentence encoder is trained for the same number
-of steps and scored on Flickr8k-Expert (tau-c), the PASCAL-50S pairs (48 votes) and Flickr8k test retrieval. Flickr8k
+vectors (coco-captions.npy, dev-captions.npy), and the rounded lower blocks the maps were made with (lower.onnx): the
+photos that are scored go through the same. The backbone is the one of ImageNet, not tuned on captions, so that the
+number of photos is all that differs; for every number an image-sentence encoder is trained for the same number of steps
+and scored on Flickr8k-Expert (tau-c), the PASCAL-50S pairs (48 votes) and Flickr8k test retrieval. Flickr8k
 photos are not trained on; its dev photos choose the step. Whatever is finished is found again. A table goes to the
 screen, a picture to --picture.
 """
@@ -39,14 +39,11 @@ _FLICKR = ROOT / "flickr8k"
 class Backbone:
     """The ImageNet network: upper blocks over kept maps, and the whole for photos."""
 
-    def __init__(self, output: Path, lower: Path | None, size: int) -> None:
+    def __init__(self, output: Path, lower: Path, size: int) -> None:
         network = lite.load()
         upper, whole = output / "upper.onnx", output / "imagenet.onnx"
         lite.export(network, upper, first=lite.CUT)
-        if lower is None:
-            lite.export(network, whole)
-        else:
-            lite.export_whole(network, lower, whole)
+        lite.export_whole(network, lower, whole)
         self._upper = store.session(upper)
         self._windows = pyramid()
         self.extractor = Extractor(whole, size=size)
@@ -85,7 +82,7 @@ class Judges:
         self.print = network.extractor.fingerprint
         self.expert, self.pascal = expert(), pascal()
         test = data.flickr8k(_FLICKR, "test")
-        self.test = data.Captioned(test.keys[:images], test.captions[:images])
+        self.test = test.first(images)
         flickr = sorted({str(sample.image) for sample in self.expert.samples} | set(self.test.keys))
         voc = sorted({str(sample.image) for sample in self.pascal.samples})
         self.windows = dict(zip(flickr, network.of_photos(flickr, _FLICKR / "Images", "flickr8k", threads)))
@@ -166,7 +163,6 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="work folder of `vericap train backbone`")
     parser.add_argument("--maps", type=Path, help="lower maps of the COCO photos (WORK/coco-256.npy)")
     parser.add_argument("--captions", type=Path, help="vectors of their captions (WORK/coco-captions.npy)")
-    parser.add_argument("--lower", type=Path, help="ONNX file of the lower blocks the maps were made with (unrounded)")
     parser.add_argument("--output", type=Path, required=True, help="windows (36 kB a photo), models, results")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--steps", type=int, default=1000)
@@ -184,9 +180,8 @@ def main() -> None:
     if len(maps) != len(captions):
         raise SystemExit(f"{len(maps)} maps and captions of {len(captions)} photos do not belong together")
     sizes = sorted({min(size, len(maps)) for size in args.sizes})
-    network = Backbone(args.output, args.lower, args.size)
-    dev = data.flickr8k(_FLICKR, "dev")
-    dev = data.Captioned(dev.keys[: args.images], dev.captions[: args.images])
+    network = Backbone(args.output, args.work / "lower.onnx", args.size)
+    dev = data.flickr8k(_FLICKR, "dev").first(args.images)
     validation = backbone.Source(
         network.of_photos(dev.keys, _FLICKR / "Images", "dev", args.threads),
         kept.sentences(dev, args.work, "dev", threads=args.threads),

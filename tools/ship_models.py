@@ -43,6 +43,9 @@ def checked(meta: dict[str, Any], part: str) -> dict[str, Any]:
         if sha256(Path(encoder) / "vse.safetensors") != sha256(store.path("vse", "vse.safetensors")):
             raise SystemExit(f"{part} was trained over {encoder}, which is not the encoder in the package")
         meta["encoder"] = "default"
+        options = meta.get("trained", {}).get("options", {})
+        if "encoder" in options:  # no path of the machine it was trained on
+            options["encoder"] = "default"
     return meta
 
 

@@ -51,6 +51,10 @@ class Captioned:
             raise InputError(f"none of the {len(self)} photos is in {folder}")
         return found
 
+    def first(self, count: int | None) -> Captioned:
+        """The first images; all of them for None."""
+        return Captioned(self.keys[:count], self.captions[:count])
+
     def sample(self, count: int, seed: int = 0) -> Captioned:
         """A random part, the larger one containing the smaller one for the same seed."""
         order = np.random.default_rng(seed).permutation(len(self))[:count]

@@ -21,7 +21,6 @@ from vericap.train.scan_command import encoder_name
 from vericap.vision.store import Store, check_same
 
 _FITTED = 250  # training photos whose graded pairs bring the claims to the teacher's scale
-_VALIDATED = 300  # dev photos; all pairs with their captions are scored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     def made(name: str, part: data.Captioned) -> Source:
         work = options.work_folder(args)
         if name == "dev":
-            part = data.Captioned(part.keys[:_VALIDATED], part.captions[:_VALIDATED])
+            part = part.first(options.VALIDATED)
         features = kept.embedded(kept.StoreFeatures(store, part.keys), model, work / f"{name}-regions.npy")
         per_image = data.PER_IMAGE if name != "coco" else args.captions_per_image
         return source(part, features, work, name, per_image=per_image, seed=args.seed, threads=args.threads)
@@ -65,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
         name=args.name,
     )
     folder, known = output / "faier_plus", parts[-2][1]  # Flickr8k's training photos where they are there
-    few = data.Captioned(known.keys[:_FITTED], known.captions[:_FITTED])
-    claims.fit(folder, args.features, few, sources[-1].sentences[:_FITTED])
+    claims.fit(folder, args.features, known.first(_FITTED), sources[-1].sentences[:_FITTED])
     print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {output / 'faier_plus'}")
     return 0

@@ -11,6 +11,8 @@ from vericap.train import data
 from vericap.train.trainer import Plan
 from vericap.vision.store import Store
 
+VALIDATED = 300  # dev photos of SCAN and FAIEr-plus; all pairs with their captions are scored
+
 
 def add_data(parser: argparse.ArgumentParser, *, batch: int, name: str) -> None:
     """Where features and captions come from, where the model goes."""

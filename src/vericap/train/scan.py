@@ -256,10 +256,9 @@ class Task:
 
 
 def _mean_word(source: Source) -> torch.Tensor:
-    """Mean of many words' states: what all words share."""
     if not isinstance(source.text, TextStates):
         raise VericapError("the teacher that compares words needs token states; choose words='states'")
-    return torch.from_numpy(np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0))
+    return torch.from_numpy(source.text.mean())
 
 
 def shrunk_whitening(contexts: Array, shrinkage: float) -> Array:

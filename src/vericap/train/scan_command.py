@@ -19,7 +19,6 @@ from vericap.models import vse
 from vericap.train import data, kept, options, scan, scan_data
 from vericap.vision.store import Store, check_same
 
-_VALIDATED = 300  # dev photos; all pairs with their captions are scored
 Vectors = tuple[NDArray[np.float32], NDArray[np.bool_]]
 
 
@@ -134,7 +133,7 @@ def source(
     """Features, teacher vectors and the text side of some captioned images."""
     work = options.work_folder(args)
     if name == "dev":
-        part = data.Captioned(part.keys[:_VALIDATED], part.captions[:_VALIDATED])
+        part = part.first(options.VALIDATED)
     features: Any = kept.StoreFeatures(store, part.keys)
     if args.encoder:
         model = vse.load(encoder_name(args.encoder))
@@ -153,4 +152,4 @@ def beginning(source: scan_data.Source, chosen: scan.Options) -> tuple[NDArray[A
     """Regions and words begin in the sentence space where the encoder has put the regions there."""
     if not chosen.encoder or not isinstance(source.text, scan_data.TextStates) or chosen.width != 384:
         return None
-    return np.asarray(source.text.states[:200_000], dtype=np.float32).mean(axis=0), None
+    return source.text.mean(), None

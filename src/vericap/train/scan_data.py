@@ -32,6 +32,11 @@ class TextStates:
         values = np.asarray(self.states[runs(self.offsets[which], counts)], dtype=np.float32)
         return Text(torch.from_numpy(values), torch.from_numpy(counts))
 
+    def mean(self) -> Array:
+        """Mean of many words' states: what all words share."""
+        found: Array = np.asarray(self.states[:200_000], dtype=np.float32).mean(axis=0)
+        return found
+
 
 class TextNumbers:
     """Vocabulary numbers of captions, for the GRU."""
