@@ -23,6 +23,7 @@ from vericap.metrics.grounding import ANALYSES, Grounding, Group, mean_over_regi
 from vericap.models import scan
 from vericap.models.scan import Lengths
 from vericap.run.batch import Batch
+from vericap.run.threads import in_threads
 
 Array = NDArray[Any]
 _TINY = 1e-8
@@ -91,7 +92,8 @@ def _measure(batch: Batch, model: str, references: bool) -> Measured:
     explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
     whitening = grounding.model.whitening
     regions = lengths(grounding.regions, whitening)
-    for group in grounding.groups(references=references):
+
+    def measure(group: Group) -> None:
         with_image, own = group.measured
         image = measures(with_image, own, regions[batch.images[group.rows]])
         for name, (first, _) in columns.items():
@@ -105,6 +107,10 @@ def _measure(batch: Batch, model: str, references: bool) -> Measured:
                 second[group.rows] = group.over_references(found)
         if explanations is not None:
             _explain(grounding, group, explanations)
+
+    # Explanations read words anew, from one cache on disk: they stay in one thread.
+    workers = batch.settings.workers if explanations is None else 1
+    in_threads(measure, grounding.groups(references=references), workers)
     return Measured(columns, dict(grounding.problems), explanations)
 
 
