@@ -4,8 +4,8 @@
     python benchmarks/image_agreement.py --trained DIR
 
 --trained names the output of `vericap train backbone`: its backbone looks at the photos (features are kept in DIR) and
-its `vse` scores them, for example a model trained on COCO alone.
-
+its `vse` scores them, and its `scan` where `vericap train scan` wrote one there: for example models trained on COCO
+alone.
 
 Photos and captions are read from VERICAP_DATA; region features and sentence vectors are cached, so that a second run
 takes seconds. No model is tuned on these pairs.
@@ -62,6 +62,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.trained:
         args.metrics = [f"vse:model={args.trained / 'vse'}"]
+        if (args.trained / "scan").is_dir():
+            args.metrics += [f"{name}:model={args.trained / 'scan'}" for name in GROUPS_OF["reo"]]
     names = [name for group in args.metrics for name in GROUPS_OF.get(group, [group])]
     table: dict[str, dict[str, float]] = {name: {} for name in names}
     rated = expert(references=args.references)

@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 
 from vericap.errors import VericapError  # noqa: E402
 from vericap.models import scan as scoring  # noqa: E402
-from vericap.train import losses, scan, scan_data  # noqa: E402
+from vericap.models import store  # noqa: E402
+from vericap.train import claims, losses, scan, scan_data  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
 from vericap.train.validate import agreement, near_pairs, recall  # noqa: E402
 
@@ -107,6 +108,76 @@ def test_learning_with_references(tmp_path: Path) -> None:
     assert {"agreement", "image"} <= set(names)
     with pytest.raises(VericapError, match="need as many captions"):
         run(tmp_path / "more", references=4)
+
+
+def said(seed: int, captions: int) -> claims.Claims:
+    """Made claims: none to four of every caption, from a table of phrases."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 5, size=captions)
+    phrases = rng.integers(0, 30, size=int(counts.sum()))
+    weights = rng.choice([1.0, 3.0], size=len(phrases)).astype(np.float32)
+    table = unit(rng.normal(size=(30, 384))).astype(np.float16)
+    return claims.Claims(table, np.concatenate([[0], np.cumsum(counts)]), phrases, weights)
+
+
+def test_claims_are_compared_as_spice_soft_does() -> None:
+    from vericap.metrics import spice_soft
+
+    images = 6
+    given = said(1, images * 5)
+    rng = np.random.default_rng(2)
+    own = torch.from_numpy(np.stack([rng.permutation(5)[:2] for _ in range(images)]))
+    held = torch.from_numpy(rng.integers(0, 2, size=(images, 5)).astype(np.float32))
+    every = given.read(np.arange(images * 5))
+    found = losses.Claimed(every.vectors, every.weights, every.counts, own).target(held)
+
+    def tuples(captions: list[int]) -> tuple[spice_soft.Claims, np.ndarray]:
+        some = given.read(np.array(captions, dtype=np.int64))
+        claimed = spice_soft.Claims(None)
+        claimed.kinds, claimed.weights = np.zeros(len(some.weights), int), some.weights.numpy()
+        return claimed, some.vectors.numpy()
+
+    for image in range(images):
+        for column in range(images * 2):
+            caption = column // 2 * 5 + int(own[column // 2, column % 2])
+            others = [image * 5 + k for k in range(5) if held[image, k] and image * 5 + k != caption]
+            (mine, a), (theirs, b) = tuples([caption]), tuples(others)
+            expected = np.mean(spice_soft.match(a @ b.T, mine, theirs)[:2]) if len(a) and len(b) else 0.0
+            assert float(found[image, column]) == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_graded_claims_leave_the_candidate_out() -> None:
+    given = said(3, 20)
+    every = given.read(np.arange(20))
+    own = torch.zeros(4, 1, dtype=torch.long)
+    held = torch.tensor([0.0, 0.0, 1.0, 1.0, 1.0]).repeat(4, 1)
+    expected = losses.Claimed(every.vectors, every.weights, every.counts, own).target(held)
+    rows, columns = np.repeat(np.arange(4), 4), np.tile(np.arange(4) * 5, 4)
+    np.testing.assert_allclose(given.graded(rows, columns, 2), expected.flatten(), atol=1e-5)
+
+
+def test_learning_from_claims_and_going_on(tmp_path: Path) -> None:
+    source = made_source()
+    source.claims = said(4, IMAGES * 5)
+    chosen = options(references=2, teacher="claims")
+
+    def go(folder: str, steps: int, before: tuple | None = None) -> dict:
+        plan = Plan(steps=steps, warmup=5, validate=20, threads=1, average=0.9)
+        return scan.train(
+            [source], [20], source, tmp_path / folder,
+            plan=plan, options=chosen, fingerprint="f", quiet=True, before=before,
+        )  # fmt: skip
+
+    first = go("first", 60)
+    names, *rows = [line.split(",") for line in (tmp_path / "first" / "log.csv").read_text().splitlines()]
+    assert float(rows[-1][names.index("loss")]) < float(rows[0][names.index("loss")])
+    weights, meta = store.weights(str(tmp_path / "first" / "scan"), "scan")
+    second = go("second", 20, (weights, meta["trained"]))
+    assert second["before"]["steps"] == first["steps"]
+    assert second["agreement"] > 0.8 * first["agreement"]  # it went on from there
+    chosen = options(references=2, width=WIDTH + 1)
+    with pytest.raises(VericapError, match="its options must be the same"):
+        go("third", 20, (weights, {}))
 
 
 def test_targets_leave_out_what_was_given() -> None:

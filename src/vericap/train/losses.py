@@ -104,6 +104,63 @@ def overlap(words: Tensor, counts: Tensor, own: Tensor) -> Tensor:
     return both.nan_to_num(0.0, neginf=0.0).view(images, each, -1)  # a caption without words is like none
 
 
+def like(values: Tensor, pattern: Tensor) -> Tensor:
+    """Values brought to the mean and spread of others."""
+    return pattern.mean() + (values - values.mean()) * (pattern.std() / values.std().clamp(min=1e-6))
+
+
+class Claimed:
+    """How far candidates claim what the captions of every image claim, and the other way round.
+
+    `vectors` (claims, d) are unit vectors of all captions' claims, n captions of each image, with `weights` (claims,);
+    `counts` (images * n) says how many are each caption's, `own` (images, k) which captions are candidates.
+    """
+
+    def __init__(self, vectors: Tensor, weights: Tensor, counts: Tensor, own: Tensor) -> None:
+        self.own, each = own, len(counts) // len(own)
+        first = torch.cumsum(counts, 0) - counts
+        candidates = (torch.arange(len(own))[:, None] * each + own).flatten()
+        self._sizes = counts[candidates]
+        self._owner = torch.repeat_interleave(torch.arange(len(candidates)), self._sizes)
+        places = torch.arange(len(self._owner)) - (torch.cumsum(self._sizes, 0) - self._sizes)[self._owner]
+        mine = first[candidates][self._owner] + places
+        similar = vectors[mine] @ vectors.t()
+        best = torch.segment_reduce(similar.t().contiguous(), "max", lengths=counts, initial=-1.0)
+        self._best = best.t().reshape(len(mine), len(own), each)  # of a candidate's claim in each caption
+        self._weights = weights[mine]
+        self._total = self._summed(self._weights).clamp(min=1e-6)
+        best = torch.segment_reduce(similar, "max", lengths=self._sizes, initial=-1.0) * weights
+        owner = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        told = torch.zeros(len(counts), len(candidates)).index_add_(0, owner, best.t())
+        self._told = told.view(len(own), each, -1)  # of a caption's claims in each candidate, weighted sum
+        self._there = torch.zeros(len(counts)).index_add_(0, owner, weights).view(len(own), each)
+
+    def _summed(self, values: Tensor) -> Tensor:
+        """Sums over each candidate's claims."""
+        return torch.zeros(len(self._sizes), *values.shape[1:]).index_add_(0, self._owner, values)
+
+    def target(self, held: Tensor) -> Tensor:
+        """Mean of precision and recall (images, images * k) against the held (1) captions of every image together,
+        the candidate itself left out; 0 where one side claims nothing."""
+        images, k = self.own.shape
+        found = self._mean(self._best.masked_fill(held[None] == 0, -1.0).amax(dim=2), self._told, held)
+        rows = torch.arange(images)
+        for place in range(k):
+            rest = held.clone()
+            rest[rows, self.own[:, place]] = 0.0
+            best = self._best.masked_fill(rest[None] == 0, -1.0).amax(dim=2)
+            columns = rows * k + place
+            found[rows, columns] = self._mean(best, self._told, rest)[rows, columns]
+        return found
+
+    def _mean(self, best: Tensor, told: Tensor, held: Tensor) -> Tensor:
+        precision = (self._summed(best * self._weights[:, None]) / self._total[:, None]).t()
+        there = (self._there * held).sum(dim=1)
+        recall = torch.einsum("inc,in->ic", told, held) / there.clamp(min=1e-6)[:, None]
+        empty = (there == 0)[:, None] | (self._sizes == 0)[None]
+        return ((precision + recall) / 2).masked_fill(empty, 0.0)
+
+
 def harder(captions: Tensor, pool: Tensor, keep: int) -> Tensor:
     """Of a pool of captions, the `keep` nearest to any image of the batch: what people are asked to judge
     is near."""

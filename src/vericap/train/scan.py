@@ -8,7 +8,7 @@ triplet loss).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,9 @@ class Options:
     sharpness: float = 9.0
     slope: float = 0.1
     pooling: str = "average"
-    teacher: str = "sentences"  # or `words`: the overlap of words counts as much as the cosine of sentences
+    # or `words`: the overlap of words counts as much as the cosine of sentences; or `claims`: the likeness of the
+    # scene graphs' tuples counts as much as both
+    teacher: str = "sentences"
     encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
     embedding: int = 300  # width of the GRU's word embeddings
@@ -94,6 +96,17 @@ class Model(nn.Module):
                 self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
             self.text.weight.copy_(torch.eye(self.options.width, 384))
             self.text.bias.copy_(-torch.from_numpy(token_mean.astype(np.float32))[: self.options.width])
+
+    def begin_with(self, weights: Mapping[str, Array]) -> None:
+        """Take over the projections of a written model (`scan.safetensors`)."""
+        own = self.state_dict()
+        for name in ("image", "hidden", "output", "text"):
+            for key, given in ((f"{name}.weight", name), (f"{name}.bias", f"{name}_bias")):
+                if key in own and (given not in weights or own[key].shape != weights[given].shape):
+                    raise VericapError(f"the model to begin with has another '{name}': its options must be the same")
+                if key in own:
+                    own[key] = torch.from_numpy(np.asarray(weights[given], dtype=np.float32))
+        self.load_state_dict(own)
 
     def start_words(self, vectors: Array, known: Array) -> None:
         """Begin the GRU's embeddings with word vectors; words without one keep their random start."""
@@ -183,7 +196,21 @@ class Task:
         self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
         self._validation = validation
         self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
-        self._mean = _mean_word(sources[0]) if self.options.teacher == "words" else torch.zeros(())
+        self._targets = {held: self._graded(1 + held) for held in (0, self.options.references)}
+        self._mean = _mean_word(sources[0]) if self.options.teacher != "sentences" else torch.zeros(())
+
+    def _graded(self, first: int) -> Array:
+        """What the captions of an image from the first-th on say of the candidates of the graded pairs."""
+        rows, columns, target = self._pairs
+        if first > 1:
+            sentences = np.asarray(self._validation.sentences, dtype=np.float32)
+            others = sentences[:, first:].mean(axis=1)
+            target = (others[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
+        if self._validation.claims is None:
+            return target
+        claimed = torch.from_numpy(self._validation.claims.graded(rows, columns, first))
+        said: Array = losses.like(claimed, torch.from_numpy(target)).numpy()
+        return (said + target) / 2
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options, model, k = self.options, self.model, self.options.captions
@@ -194,7 +221,7 @@ class Task:
             generator,
             captions=k,
             references=options.references,
-            words=options.teacher == "words",
+            words=options.teacher != "sentences",
         )
         regions, words = model.regions(batch.features), model.words(batch.candidates)
         contexts = self._contexts(regions, batch.references) if batch.references else None
@@ -223,14 +250,11 @@ class Task:
     def validate(self) -> dict[str, float]:
         """Retrieval and agreement; with references, `agreement` is that of image and references together."""
         scores, both = self.matrices(self._validation)
-        found = {"agreement": agreement(scores, self._pairs), **recall(scores)}
+        rows, columns, _ = self._pairs
+        found = {"agreement": agreement(scores, (rows, columns, self._targets[0])), **recall(scores)}
         if both is not None:
-            rows, columns, _ = self._pairs
-            sentences = np.asarray(self._validation.sentences, dtype=np.float32)
-            held = sentences[:, 1 + self.options.references :].mean(axis=1)
-            target = (held[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
             found["image"] = found["agreement"]
-            found["agreement"] = agreement(both, (rows, columns, target))
+            found["agreement"] = agreement(both, (rows, columns, self._targets[self.options.references]))
         return found
 
     def matrices(self, source: Source) -> tuple[Array, Array | None]:
@@ -283,6 +307,7 @@ def train(
     fingerprint: str,
     words: Sequence[str] | None = None,
     start: tuple[Array, dict[str, Array] | None] | None = None,
+    before: tuple[Mapping[str, Array], dict[str, Any]] | None = None,
     vectors: tuple[Array, Array] | None = None,
     shrinkage: float = 0.5,
     name: str = "vericap-scan",
@@ -291,7 +316,8 @@ def train(
     """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`.
 
     `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
-    where the projections and the GRU's embeddings begin.
+    where the projections and the GRU's embeddings begin; `before` is an earlier model to go on from,
+    its weights and what it was trained on.
     """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
@@ -305,7 +331,11 @@ def train(
         model.start_from(*start)
     if vectors is not None and options.words == "gru":
         model.start_words(*vectors)
-    describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": list(shares)}
+    photos = [len(source) for source in sources]
+    describe: dict[str, Any] = {"options": asdict(options), "photos": photos, "shares": list(shares)}
+    if before is not None:
+        model.begin_with(before[0])
+        describe["before"] = before[1]
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, sources, shares, validation, plan.seed)

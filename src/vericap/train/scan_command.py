@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.errors import InputError
+from vericap.models import store as models
 from vericap.models import vse
-from vericap.train import data, kept, options, scan, scan_data
+from vericap.train import claims, data, kept, options, scan, scan_data
 from vericap.vision.store import Store, check_same
 
 Vectors = tuple[NDArray[np.float32], NDArray[np.bool_]]
@@ -28,9 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
     parser.add_argument(
         "--teacher",
-        choices=("sentences", "words"),
+        choices=("sentences", "words", "claims"),
         default="sentences",
-        help="what is distilled: likeness of sentences, or of sentences and words alike",
+        help="what is distilled: likeness of sentences; of sentences and words alike; or of both and, as much, of what "
+        "the captions' scene graphs claim",
+    )
+    parser.add_argument(
+        "--start", default="", metavar="NAME", help="go on from this model: default, or the `scan` folder of a training"
     )
     parser.add_argument("--pooling", choices=("average", "logsumexp"), default="average")
     parser.add_argument(
@@ -60,8 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store, output = Store(args.features), Path(args.output)
-    if args.teacher == "words" and args.words != "states":
-        raise InputError("--teacher words compares token states: it needs --words states")
+    if args.teacher != "sentences" and args.words != "states":
+        raise InputError(f"--teacher {args.teacher} compares token states: it needs --words states")
+    before = earlier(args, store) if args.start else None
     parts = list(options.parts(args, store))
     words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
     *sources, validation = [source(args, name, part, store, words) for name, part in parts]
@@ -76,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         fingerprint=store.fingerprint,
         words=words,
         start=beginning(sources[0], chosen),
+        before=before,
         vectors=vectors,
         shrinkage=args.shrinkage,
         name=args.name,
@@ -145,7 +152,20 @@ def source(
         text = scan_data.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
     else:
         text = scan_data.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
-    return scan_data.Source(features, kept.sentences(part, work, name, threads=args.threads), text, per_image)
+    said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
+    return scan_data.Source(features, kept.sentences(part, work, name, threads=args.threads), text, per_image, said)
+
+
+def earlier(args: argparse.Namespace, store: Store) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The model to go on from, weights and training, if it was trained on these features and this encoder."""
+    weights, meta = models.weights(args.start, "scan")
+    check_same(store.fingerprint, str(store.folder), meta["fingerprint"], meta["name"])
+    if args.words != "states" or meta["words"] != "states":
+        raise InputError("--start goes on from a model with --words states")
+    if meta.get("encoder", "") != encoder_name(args.encoder):
+        given, its = args.encoder or "none", meta.get("encoder") or "none"
+        raise InputError(f"--start {args.start} has the encoder '{its}', not '{given}': name its own with --encoder")
+    return weights, meta.get("trained", {})
 
 
 def beginning(source: scan_data.Source, chosen: scan.Options) -> tuple[NDArray[Any], None] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from vericap.models import words as text_words
 from vericap.models.faier_plus import runs
 from vericap.train import losses
+from vericap.train.claims import Claims, Said
 from vericap.train.data import PER_IMAGE, Draw
 
 Array = NDArray[Any]
@@ -92,6 +94,7 @@ class Source:
     sentences: Array
     text: TextStates | TextNumbers
     per_image: int = PER_IMAGE
+    claims: Claims | None = None  # for the teacher that compares claims
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -107,6 +110,7 @@ class Batch:
     references: Text | None
     order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
     told: Text | None  # all captions of the images, for the teacher that compares words
+    said: Said | None = None  # what they claim, for the one that compares claims
 
     @classmethod
     def draw(
@@ -121,7 +125,7 @@ class Batch:
         words: bool = False,
     ) -> Batch:
         """Some images with `captions` candidates and `references` other captions each; `words` of all captions."""
-        features, sentences, order, candidates, given, told = [], [], [], [], [], []
+        features, sentences, order, candidates, given, told, said = [], [], [], [], [], [], []
         for source, draw in zip(sources, draws):
             rows = draw.batch(step)
             own = np.stack([generator.permutation(source.per_image)[: captions + references] for _ in rows])
@@ -135,6 +139,8 @@ class Batch:
             if words:
                 every = rows[:, None] * source.per_image + np.arange(source.per_image)
                 told.append(source.text.read(every.reshape(-1)))
+            if source.claims is not None:
+                said.append(source.claims.read((rows[:, None] * PER_IMAGE + np.arange(PER_IMAGE)).reshape(-1)))
         return cls(
             torch.cat(features),
             torch.cat(sentences),
@@ -142,24 +148,39 @@ class Batch:
             Text.joined(given) if given else None,
             torch.cat(order),
             Text.joined(told) if told else None,
+            Said.joined(said) if said else None,
         )
+
+    @property
+    def own(self) -> torch.Tensor:
+        """(images, k) captions that are candidates."""
+        return self.order[:, : len(self.candidates.counts) // len(self.features)]
 
     def similar(self, mean: torch.Tensor) -> torch.Tensor:
         """Likeness (images, captions, candidates): cosines of sentences, or, where words are there, the mean of them
         and the overlap of words, brought to the mean and spread of the cosines."""
-        own = self.order[:, : len(self.candidates.counts) // len(self.features)]
-        found = losses.cosines(self.sentences, own)
+        found = losses.cosines(self.sentences, self.own)
         if self.told is None:
             return found
         states, counts = self.told.unmarked()
-        overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, own)
+        overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, self.own)
         found = found[:, : overlap.shape[1]]
-        return (found + found.mean() + (overlap - overlap.mean()) * found.std() / overlap.std()) / 2
+        return (found + losses.like(overlap, found)) / 2
+
+    @cached_property
+    def claimed(self) -> losses.Claimed | None:
+        """The candidates' claims beside those of all captions."""
+        if self.said is None:
+            return None
+        return losses.Claimed(self.said.vectors, self.said.weights, self.said.counts, self.own)
 
     def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
-        """What the image's captions say of the candidates; `held` leaves the references out."""
-        weights = torch.ones(similar.shape[:2])
-        count = len(self.candidates.counts) // len(self.features)
+        """What the image's captions say of the candidates; `held` leaves the references out. Where claims are there,
+        they are half of it."""
+        weights = torch.ones(len(self.features), PER_IMAGE if self.said is not None else similar.shape[1])
         if held:
-            weights.scatter_(1, self.order[:, count:], 0.0)
-        return losses.held_out(similar, self.order[:, :count], weights)
+            weights.scatter_(1, self.order[:, self.own.shape[1] :], 0.0)
+        found = losses.held_out(similar, self.own, weights[:, : similar.shape[1]])
+        if self.claimed is None:
+            return found
+        return (found + losses.like(self.claimed.target(weights), found)) / 2

@@ -164,8 +164,10 @@ def pixels(image: Image, size: int) -> Array:
 
     if image.size != (size, size):
         image = image.resize((size, size), pil.Resampling.BICUBIC)
-    values = np.asarray(image, dtype=np.float32)
-    return np.ascontiguousarray(((values - 127.0) / 128.0).transpose(2, 0, 1)[None])
+    found = np.empty((1, 3, size, size), dtype=np.float32)
+    np.subtract(np.asarray(image).transpose(2, 0, 1), np.float32(127.0), out=found[0])  # no copy in between
+    found *= 1 / 128
+    return found
 
 
 def shares(boxes: Array, size: tuple[int, int]) -> Array:

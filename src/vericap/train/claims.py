@@ -1,0 +1,93 @@
+"""What captions claim, for the teacher that compares claims: tuples of their scene graphs as phrases (`spice-soft`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vericap.graphs.analysis import parse_texts
+from vericap.metrics.spice_soft import Claims as Tuples
+from vericap.metrics.spice_soft import SpiceSoft, phrase_mean
+from vericap.models.faier_plus import runs
+from vericap.run.batch import Settings
+from vericap.text.encoder import WIDTH, Encoder, normalise
+from vericap.train import kept
+from vericap.train.data import PER_IMAGE, Captioned
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Said:
+    """Claims of some captions, one caption after the other."""
+
+    vectors: torch.Tensor  # (claims, 384) unit vectors
+    weights: torch.Tensor  # (claims,)
+    counts: torch.Tensor  # (captions,)
+
+    @classmethod
+    def joined(cls, parts: list[Said]) -> Said:
+        return cls(
+            torch.cat([part.vectors for part in parts]),
+            torch.cat([part.weights for part in parts]),
+            torch.cat([part.counts for part in parts]),
+        )
+
+
+@dataclass
+class Claims:
+    """Claims of captions, caption k of image i at 5 i + k: each a phrase of the table, with a weight."""
+
+    table: Array  # (phrases, 384) unit vectors
+    offsets: Ints
+    phrases: Ints
+    weights: NDArray[np.float32]
+
+    def read(self, captions: Ints) -> Said:
+        counts = self.offsets[captions + 1] - self.offsets[captions]
+        places = runs(self.offsets[captions], counts)
+        vectors = np.asarray(self.table[self.phrases[places]], dtype=np.float32)
+        weights = torch.from_numpy(self.weights[places])
+        return Said(torch.from_numpy(vectors), weights, torch.from_numpy(counts))
+
+    def graded(self, images: Ints, captions: Ints, first: int) -> NDArray[np.float32]:
+        """Likeness of captions to what the captions of images from the first-th on claim together."""
+        found = np.zeros(len(images), dtype=np.float32)
+        for row, (image, caption) in enumerate(zip(images.tolist(), captions.tolist())):
+            others = [k for k in range(image * PER_IMAGE + first, (image + 1) * PER_IMAGE) if k != caption]
+            own, theirs = (self.read(np.array(some, dtype=np.int64)) for some in ([caption], others))
+            if len(own.weights) and len(theirs.weights):
+                similar = (own.vectors @ theirs.vectors.t()).numpy()
+                precision = np.average(similar.max(axis=1), weights=own.weights.numpy())
+                recall = np.average(similar.max(axis=0), weights=theirs.weights.numpy())
+                found[row] = (precision + recall) / 2
+        return found
+
+
+def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Claims:
+    """Parse all captions; the phrases' vectors are kept in `{name}-claims.npy`, in the order they are met."""
+    texts = [text for five in data.captions for text in five]
+    relations = float(SpiceSoft.options["relations"].default)
+    said = [Tuples(graph, relations) for graph in parse_texts(texts, Settings(workers=threads, progress=True))]
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(phrase, len(places)) for own in said for phrase in own.phrases]
+    phrases = list(places)
+    encoder = Encoder()
+    encoder.session()  # one for all threads
+
+    def compute(rows: Ints) -> Array:
+        return normalise(encoder.encode([phrases[row] for row in rows], centred=False) - phrase_mean())
+
+    file = folder / f"{name}-claims.npy"
+    return Claims(
+        kept.filled(file, (len(phrases), WIDTH), compute, what="claims", threads=threads),
+        np.concatenate([[0], np.cumsum([len(own.phrases) for own in said])]).astype(np.int64),
+        np.array(numbers, dtype=np.int64),
+        np.concatenate([own.weights for own in said]).astype(np.float32),
+    )
