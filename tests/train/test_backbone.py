@@ -15,7 +15,8 @@ onnx = pytest.importorskip("onnx")
 
 from vericap.errors import InputError  # noqa: E402
 from vericap.models import store, vse  # noqa: E402
-from vericap.train import backbone, backbone_store, lite  # noqa: E402
+from vericap.train import backbone, backbone_store, lite, losses  # noqa: E402
+from vericap.train.claims import Claims, Said  # noqa: E402
 from vericap.train.data import Captioned, Draw, coco, flickr8k  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
 from vericap.vision.regions import Extractor, pixels  # noqa: E402
@@ -110,6 +111,44 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
         backbone.begin_with(model, network, tmp_path)
     meta = json.loads((out / "backbone" / "meta.json").read_text())
     assert meta["files"]["backbone.onnx"] == store.sha256(out / "backbone" / "backbone.onnx")
+
+
+def test_the_encoder_learns_from_claims(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def unit(x: np.ndarray) -> np.ndarray:
+        return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+    def source(images: int) -> backbone.Source:
+        counts = rng.integers(0, 4, size=images * 5)
+        phrases = rng.integers(0, 30, size=int(counts.sum()))
+        table = unit(rng.normal(size=(30, 384))).astype(np.float16)
+        said = Claims(table, np.concatenate([[0], np.cumsum(counts)]), phrases, np.ones(len(phrases), np.float32))
+        return backbone.Source(rng.normal(size=(images, 5, 1280)), unit(rng.normal(size=(images, 5, 384))), said)
+
+    main, extra = source(20), source(16)
+    options = backbone.Options(batch=12, extra=4, pool=40, near=20, hidden=8, mirror=False, teacher="claims")
+    task = backbone.Task(backbone.Encoder(options), main, extra, main, options, 0)
+    captions = torch.from_numpy(main.texts[:6]).float()
+    near, said = task._near(captions, np.random.default_rng(1))
+    assert sum(len(part.counts) for part in said) == len(near) == 5
+    own = torch.zeros(6, 1, dtype=torch.long)
+    first = main.claims.of_images(np.arange(6))
+    candidates, target = backbone._claimed(captions, near, Said.joined([first, *said]), own)
+    assert candidates.shape == (11, 384)
+    assert target.shape == (6, 11)
+    sentences = captions.mean(dim=1) @ near.t()
+    rows, columns = np.repeat(np.arange(6), 6), np.tile(np.arange(6) * 5, 6)
+    told = main.claims.graded(rows, columns, 0).reshape(6, 6)
+    mixed = 2 * target[:, :6].numpy() - (losses.held_out(losses.cosines(captions, own), own, torch.ones(6, 5))).numpy()
+    assert np.corrcoef(mixed.ravel(), told.ravel())[0, 1] == pytest.approx(1.0, abs=1e-4)
+    assert not torch.allclose(target[:, 6:], sentences)
+    plan = Plan(steps=4, warmup=1, validate=2, threads=1)
+    trained = backbone.train_encoder(
+        main, extra, main, tmp_path, plan=plan, options=options, fingerprint="f", quiet=True
+    )
+    assert trained["options"]["teacher"] == "claims"
+    assert np.isfinite(trained["agreement"])
 
 
 def test_data_readers_leave_out_what_must_not_be_trained_on(tmp_path: Path) -> None:

@@ -81,6 +81,26 @@ def test_sentences_resume_and_serve_a_smaller_part(tmp_path: Path, monkeypatch: 
         kept.sentences(Captioned(DATA.keys[1:3], TEXTS[1:3]), tmp_path, "x")
 
 
+def test_a_shorter_file_is_made_longer(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    asked: list[int] = []
+
+    def compute(rows: np.ndarray) -> np.ndarray:
+        asked.extend(rows.tolist())
+        return values[rows]
+
+    file = tmp_path / "x.npy"
+    kept.filled(file, (5, 4), compute, what="rows", threads=1)
+    asked.clear()
+    found = kept.filled(file, (9, 4), compute, what="rows", threads=1)
+    np.testing.assert_allclose(found, values, atol=2e-3)
+    assert asked.count(6) == 1
+    with pytest.raises(InputError, match="other images"):
+        kept.filled(file, (9, 4), lambda rows: -values[rows], what="rows", threads=1)
+    with pytest.raises(InputError, match="has the shape"):
+        kept.filled(file, (9, 5), compute, what="rows", threads=1)
+
+
 @pytest.mark.parametrize("name", ["x-captions.part", "x-states-1.f16"])
 def test_two_processes_do_not_write_one_file(name: str, tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")

@@ -146,6 +146,15 @@ def test_claims_are_compared_as_spice_soft_does() -> None:
             assert float(found[image, column]) == pytest.approx(float(expected), abs=1e-5)
 
 
+def test_claims_of_further_candidates() -> None:
+    given = said(5, 24)  # four images of five captions, four more captions
+    every = given.read(np.arange(24))
+    own, held = torch.zeros(4, 1, dtype=torch.long), torch.ones(4, 5)
+    found = losses.Claimed(every.vectors, every.weights, every.counts, own).target(held)
+    rows, columns = np.repeat(np.arange(4), 4), np.tile(np.arange(20, 24), 4)
+    np.testing.assert_allclose(found[:, 4:].flatten(), given.graded(rows, columns, 0), atol=1e-5)
+
+
 def test_graded_claims_leave_the_candidate_out() -> None:
     given = said(3, 20)
     every = given.read(np.arange(20))

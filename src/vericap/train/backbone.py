@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,13 +25,15 @@ from torch import nn
 from vericap.errors import InputError, VericapError
 from vericap.models import store
 from vericap.train import lite, losses
-from vericap.train.data import Captioned, Draw
+from vericap.train.claims import Claims, Said
+from vericap.train.data import PER_IMAGE, Captioned, Draw
 from vericap.train.trainer import Losses, Plan, Trainer
-from vericap.train.validate import agreement, near_pairs, recall
+from vericap.train.validate import agreement, half, near_pairs, recall
 from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
 
 Array = NDArray[Any]
 Photos = Callable[[str], Any]  # image key -> PIL image
+_CLAIMING = 2  # captions of every image whose claims are compared in a step
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Options:
     photo_size: int = 256  # input side of the main source, whose photos may be smaller
     hidden: int = 768
     mirror: bool = True  # maps turned left to right half of the time
+    teacher: str = "sentences"  # or `claims`: what their scene graphs claim counts as much
 
 
 class Head(nn.Module):
@@ -131,6 +134,7 @@ class Source:
 
     maps: Array
     texts: Array
+    claims: Claims | None = None  # of all five captions, for the teacher that compares claims
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -180,28 +184,40 @@ class Task:
         self._draw_extra = Draw(len(extra), share, seed + 1) if extra is not None else None
         self._validation = validation
         self._pairs = near_pairs(np.asarray(validation.texts, dtype=np.float32))
+        if validation.claims is not None:
+            rows, columns, target = self._pairs
+            self._pairs = rows, columns, half(target, validation.claims.graded(rows, columns, 1))
 
-    def _batch(self, step: int) -> Iterator[tuple[Array, Array]]:
-        rows = self._draw.batch(step)
-        yield self.main.maps[rows], self.main.texts[rows, : self._captions]
+    @property
+    def _sources(self) -> list[tuple[Source, Draw]]:
+        both = [(self.main, self._draw)]
         if self.extra is not None and self._draw_extra is not None:
-            rows = self._draw_extra.batch(step)
-            yield self.extra.maps[rows], self.extra.texts[rows, : self._captions]
+            both.append((self.extra, self._draw_extra))
+        return both
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
-        regions, texts = [], []
-        for maps, vectors in self._batch(step):
-            x = torch.from_numpy(np.ascontiguousarray(maps)).float()
+        regions, texts, said = [], [], []
+        for source, draw in self._sources:
+            rows = draw.batch(step)
+            x = torch.from_numpy(np.ascontiguousarray(source.maps[rows])).float()
             if self.options.mirror:
                 mirrored = torch.from_numpy(generator.random(len(x)) < 0.5)
                 x[mirrored] = x[mirrored].flip(2)
             regions.append(self.model(x))
-            texts.append(torch.from_numpy(np.asarray(vectors, dtype=np.float32)))
+            texts.append(torch.from_numpy(np.asarray(source.texts[rows, : self._captions], dtype=np.float32)))
+            if source.claims is not None:
+                said.append(source.claims.of_images(rows))
         captions = torch.cat(texts)
-        candidates, target = losses.teacher(captions, self._near(captions, generator))
+        near, near_said = self._near(captions, generator)
+        images, each = captions.shape[:2]
+        if said:
+            each = _CLAIMING
+            picked = np.stack([generator.permutation(PER_IMAGE)[:each] for _ in range(images)])
+            candidates, target = _claimed(captions, near, Said.joined([*said, *near_said]), torch.from_numpy(picked))
+        else:
+            candidates, target = losses.teacher(captions, near)
         head = self.model.head
         scores = head.score(torch.cat(regions), candidates)
-        images, each = captions.shape[:2]
         own = torch.arange(images) * each + torch.from_numpy(generator.integers(0, each, images))
         distilled = losses.distillation(scores, target, head.scale, head.bias)
         contrast = losses.info_nce(scores[:, own], head.temperature.exp())
@@ -211,14 +227,24 @@ class Task:
             "contrast": contrast,
         }
 
-    def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> torch.Tensor:
-        sources = [self.main] if self.extra is None else [self.main, self.extra]
-        pools, images = [], max(self.options.pool // captions.shape[1] // len(sources), 1)
-        for source in sources:
+    def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> tuple[torch.Tensor, list[Said]]:
+        """Vectors of near captions of a random pool, and what they claim."""
+        sources = [source for source, _ in self._sources]
+        pools, places, images = [], [], max(self.options.pool // captions.shape[1] // len(sources), 1)
+        for number, source in enumerate(sources):
             rows = np.sort(generator.integers(0, len(source), images))
             near = np.asarray(source.texts[rows, : self._captions], dtype=np.float32)
             pools.append(near.reshape(-1, captions.shape[-1]))
-        return losses.harder(captions, torch.from_numpy(np.concatenate(pools)), self.options.near)
+            numbers = (rows[:, None] * PER_IMAGE + np.arange(self._captions)).reshape(-1)
+            places.append(np.stack([np.full(len(numbers), number), numbers], axis=1))
+        pool = torch.from_numpy(np.concatenate(pools))
+        if self.main.claims is None:
+            return pool[losses.harder(captions, pool, self.options.near)], []
+        chosen = losses.harder(captions, pool, self.options.near // 4)  # comparing claims takes longer
+        which = np.concatenate(places)[chosen.numpy()]
+        order = np.argsort(which[:, 0], kind="stable")  # those of one source together
+        said = [s.claims.read(which[which[:, 0] == n, 1]) for n, s in enumerate(sources) if s.claims is not None]
+        return pool[chosen[torch.from_numpy(order)]], said
 
     def validate(self) -> dict[str, float]:
         regions = []
@@ -229,6 +255,19 @@ class Task:
         flat = torch.from_numpy(texts.reshape(-1, texts.shape[-1]))
         scores = torch.cat([self.model.head.score(part, flat) for part in regions]).numpy()
         return {"agreement": agreement(scores, self._pairs), **recall(scores)}
+
+
+def _claimed(
+    captions: torch.Tensor, near: torch.Tensor, said: Said, own: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Candidates, own (images, k) captions and near ones, and their target: half likeness of sentences, half of
+    claims."""
+    every = torch.ones(captions.shape[:2])
+    target = losses.held_out(losses.cosines(captions, own), own, every)
+    target = torch.cat([target, captions.mean(dim=1) @ near.t()], dim=1)
+    claimed = losses.Claimed(said.vectors, said.weights, said.counts, own).target(every)
+    candidates = captions[torch.arange(len(own))[:, None], own].flatten(0, 1)
+    return torch.cat([candidates, near]), (target + losses.like(claimed, target)) / 2
 
 
 def train(

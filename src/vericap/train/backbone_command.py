@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from vericap.errors import InputError
-from vericap.train import backbone, backbone_store, data, kept, lite
-from vericap.train.options import add_captions, add_plan, plan_of
+from vericap.train import backbone, backbone_store, claims, data, kept, lite
+from vericap.train.options import add_captions, add_plan, add_teacher, plan_of
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import pixels
 
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=128)
     add_captions(parser, least=2, help="captions of every photo that are read (5); encoding them takes its time")
     parser.add_argument("--name", default="vericap-vse")
+    add_teacher(parser)
     add_plan(parser, steps=1500)
 
 
@@ -46,7 +47,15 @@ def run(args: argparse.Namespace) -> int:
     flickr = args.flickr8k or args.validation
     if flickr is None:
         raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
-    options = backbone.Options(batch=args.batch, extra=args.batch * 5 // 16, size=args.size, photo_size=args.photo_size)
+    if args.teacher == "claims" and args.captions_per_image < data.PER_IMAGE:
+        raise InputError("--teacher claims reads all five captions: leave --captions-per-image out")
+    options = backbone.Options(
+        batch=args.batch,
+        extra=args.batch * 5 // 16,
+        size=args.size,
+        photo_size=args.photo_size,
+        teacher=args.teacher,
+    )
     network = lite.load()
     work = Path(args.work or args.output)
     work.mkdir(parents=True, exist_ok=True)
@@ -62,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
         photos.append((chosen.keys, maps))
         per_image = data.PER_IMAGE if name == "dev" else args.captions_per_image
         texts = kept.sentences(chosen, work, name, per_image=per_image, threads=args.threads)
-        return backbone.Source(maps, texts)
+        said = claims.of(chosen, work, name, threads=args.threads) if args.teacher == "claims" else None
+        return backbone.Source(maps, texts, said)
 
     images = str(Path(flickr) / "Images")
     coco = data.coco(args.coco, never=args.never).with_photos(args.photos)

@@ -56,6 +56,10 @@ class Claims:
         weights = torch.from_numpy(self.weights[places])
         return Said(torch.from_numpy(vectors), weights, torch.from_numpy(counts))
 
+    def of_images(self, rows: Ints) -> Said:
+        """Those of all captions of some images."""
+        return self.read((rows[:, None] * PER_IMAGE + np.arange(PER_IMAGE)).reshape(-1))
+
     def graded(self, images: Ints, captions: Ints, first: int) -> NDArray[np.float32]:
         """Likeness of captions to what the captions of images from the first-th on claim together."""
         found = np.zeros(len(images), dtype=np.float32)

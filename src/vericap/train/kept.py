@@ -140,15 +140,20 @@ def _spread(count: int, most: int = 8) -> Ints:
 
 
 def filled(file: Path, shape: tuple[int, ...], compute: Callable[[Ints], Array], *, what: str, threads: int) -> Array:
-    """The array in `file`, made block by block; a whole one is checked and may hold more rows than asked for."""
+    """The array in `file`, made block by block; a whole one is checked, may hold more rows than asked for, and is made
+    longer where it holds fewer."""
     part, note = file.with_suffix(".part"), file.with_suffix(".done")
-    if file.is_file():
-        kept = np.load(file, mmap_mode="c", allow_pickle=False)
+    kept = np.load(file, mmap_mode="c", allow_pickle=False) if file.is_file() else None
+    if kept is not None:
         _check(kept, shape, compute, file, len(kept))
-        return kept[: shape[0]]
+        if len(kept) >= shape[0]:
+            return kept[: shape[0]]
     file.parent.mkdir(parents=True, exist_ok=True)
     with part.open("ab") as held:
         _hold(held, file)
+        if kept is not None and not note.is_file():
+            np.lib.format.open_memmap(part, "w+", np.float16, shape)[: len(kept)] = kept
+            note.write_text(str(len(kept)))
         _fill(part, note, shape, compute, what=what, threads=threads)
         os.replace(part, file)
         note.unlink(missing_ok=True)
@@ -162,6 +167,8 @@ def _fill(
     array = np.lib.format.open_memmap(part, "r+" if done else "w+", np.float16, None if done else shape)
     if done:
         _check(array, shape, compute, part, done)
+    if len(array) < shape[0]:
+        raise InputError(f"{part} was begun for {len(array)} rows, not {shape[0]}; delete it")
     with ThreadPoolExecutor(threads) as pool, Bar(what=what, total=shape[0] - done, unit="image") as bar:
         for start in range(done, shape[0], _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, shape[0]))
@@ -174,7 +181,7 @@ def _fill(
 
 
 def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array], file: Path, done: int) -> None:
-    if kept.shape[1:] != shape[1:] or len(kept) < shape[0]:
+    if kept.shape[1:] != shape[1:]:
         raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another --work folder")
     rows = _spread(min(done, shape[0]))
     if len(rows) and _cosines(np.asarray(kept[rows], dtype=np.float32), compute(rows)).min() < _ALIKE:

@@ -113,26 +113,31 @@ class Claimed:
     """How far candidates claim what the captions of every image claim, and the other way round.
 
     `vectors` (claims, d) are unit vectors of all captions' claims, n captions of each image, with `weights` (claims,);
-    `counts` (images * n) says how many are each caption's, `own` (images, k) which captions are candidates.
+    `counts` (images * n) says how many are each caption's, `own` (images, k) which captions are candidates. Further
+    captions, counted in `counts` after those of the images, are candidates too.
     """
 
-    def __init__(self, vectors: Tensor, weights: Tensor, counts: Tensor, own: Tensor) -> None:
-        self.own, each = own, len(counts) // len(own)
+    def __init__(self, vectors: Tensor, weights: Tensor, counts: Tensor, own: Tensor, each: int = 5) -> None:
+        self.own, told = own, len(own) * each
         first = torch.cumsum(counts, 0) - counts
         candidates = (torch.arange(len(own))[:, None] * each + own).flatten()
+        candidates = torch.cat([candidates, torch.arange(told, len(counts))])
         self._sizes = counts[candidates]
         self._owner = torch.repeat_interleave(torch.arange(len(candidates)), self._sizes)
         places = torch.arange(len(self._owner)) - (torch.cumsum(self._sizes, 0) - self._sizes)[self._owner]
         mine = first[candidates][self._owner] + places
-        similar = vectors[mine] @ vectors.t()
+        counts = counts[:told]
+        mine_vectors, vectors = vectors[mine], vectors[: int(counts.sum())]
+        mine_weights, weights = weights[mine], weights[: len(vectors)]
+        similar = mine_vectors @ vectors.t()
         best = torch.segment_reduce(similar.t().contiguous(), "max", lengths=counts, initial=-1.0)
         self._best = best.t().reshape(len(mine), len(own), each)  # of a candidate's claim in each caption
-        self._weights = weights[mine]
+        self._weights = mine_weights
         self._total = self._summed(self._weights).clamp(min=1e-6)
         best = torch.segment_reduce(similar, "max", lengths=self._sizes, initial=-1.0) * weights
         owner = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        told = torch.zeros(len(counts), len(candidates)).index_add_(0, owner, best.t())
-        self._told = told.view(len(own), each, -1)  # of a caption's claims in each candidate, weighted sum
+        summed = torch.zeros(len(counts), len(candidates)).index_add_(0, owner, best.t())
+        self._told = summed.view(len(own), each, -1)  # of a caption's claims in each candidate, weighted sum
         self._there = torch.zeros(len(counts)).index_add_(0, owner, weights).view(len(own), each)
 
     def _summed(self, values: Tensor) -> Tensor:
@@ -140,7 +145,7 @@ class Claimed:
         return torch.zeros(len(self._sizes), *values.shape[1:]).index_add_(0, self._owner, values)
 
     def target(self, held: Tensor) -> Tensor:
-        """Mean of precision and recall (images, images * k) against the held (1) captions of every image together,
+        """Mean of precision and recall (images, candidates) against the held (1) captions of every image together,
         the candidate itself left out; 0 where one side claims nothing."""
         images, k = self.own.shape
         found = self._mean(self._best.masked_fill(held[None] == 0, -1.0).amax(dim=2), self._told, held)
@@ -162,7 +167,7 @@ class Claimed:
 
 
 def harder(captions: Tensor, pool: Tensor, keep: int) -> Tensor:
-    """Of a pool of captions, the `keep` nearest to any image of the batch: what people are asked to judge
-    is near."""
+    """Places of the `keep` captions of a pool that are nearest to any image of the batch: what people are asked to
+    judge is near."""
     nearness = (captions.mean(dim=1) @ pool.t()).max(dim=0).values
-    return pool[nearness.topk(min(keep, len(pool))).indices]
+    return nearness.topk(min(keep, len(pool))).indices

@@ -40,6 +40,15 @@ def add_captions(parser: argparse.ArgumentParser, *, least: int, help: str) -> N
     )
 
 
+def add_teacher(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--teacher",
+        choices=("sentences", "claims"),
+        default="sentences",
+        help="what is distilled: likeness of sentences, or of sentences and of what their scene graphs claim alike",
+    )
+
+
 def work_folder(args: argparse.Namespace) -> Path:
     """The folder of --work, made where it is not there."""
     folder = Path(args.work or args.output)

@@ -140,7 +140,7 @@ class Batch:
                 every = rows[:, None] * source.per_image + np.arange(source.per_image)
                 told.append(source.text.read(every.reshape(-1)))
             if source.claims is not None:
-                said.append(source.claims.read((rows[:, None] * PER_IMAGE + np.arange(PER_IMAGE)).reshape(-1)))
+                said.append(source.claims.of_images(rows))
         return cls(
             torch.cat(features),
             torch.cat(sentences),

@@ -1,10 +1,8 @@
 """Validation of a score matrix: retrieval both ways, and agreement with the text teacher on near pairs.
 
-No judgements of people exist for the validation photos, so agreement is measured on pairs like those
-people are
-asked about: captions of other images at graded nearness, and own captions; the target is the teacher's
-cosine to
-the image's other captions. Retrieval alone picks the wrong checkpoint for a metric.
+No judgements of people exist for the validation photos, so agreement is measured on pairs like those people are asked
+about: captions of other images at graded nearness, and own captions; the target is the teacher's cosine to the image's
+other captions. Retrieval alone picks the wrong checkpoint for a metric.
 """
 
 from __future__ import annotations
@@ -56,3 +54,9 @@ def agreement(scores: Array, pairs: tuple[NDArray[np.int64], NDArray[np.int64], 
 
     rows, columns, target = pairs
     return 100.0 * float(spearmanr(scores[rows, columns], target)[0])
+
+
+def half(target: Array, other: Array) -> Array:
+    """The mean of a target and another one, which is brought to its mean and spread."""
+    scaled = target.mean() + (other - other.mean()) * (target.std() / max(float(other.std()), 1e-6))
+    return np.asarray((target + scaled) / 2, dtype=np.float32)

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from vericap.models.store import weights
-from vericap.train import backbone, kept, options
+from vericap.train import backbone, claims, kept, options
 from vericap.vision.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=128, name="vericap-vse")
     parser.add_argument("--start", metavar="NAME", help="encoder to begin with: default or a folder")
+    options.add_teacher(parser)
     parser.add_argument("--rate", type=float, default=5e-4, help="learning rate (5e-4)")
     options.add_plan(parser, steps=1500)
 
@@ -27,10 +28,13 @@ def run(args: argparse.Namespace) -> int:
     sources = []
     for name, part in options.parts(args, store):
         windows: Any = kept.StoreFeatures(store, part.keys)
-        sources.append(backbone.Source(windows, kept.sentences(part, work, name, threads=args.threads)))
+        said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
+        sources.append(backbone.Source(windows, kept.sentences(part, work, name, threads=args.threads), said))
     *training, validation = sources
     share = options.shares(args.batch, len(training))
-    chosen = backbone.Options(batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate)
+    chosen = backbone.Options(
+        batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate, teacher=args.teacher
+    )
     trained = backbone.train_encoder(
         training[0],
         training[1] if len(training) > 1 else None,
