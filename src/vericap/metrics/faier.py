@@ -160,7 +160,7 @@ class Faier(Metric):
 
         model = faier.load(self.opt.model)
         return {
-            "faier": model.name,
+            "faier": model.version,
             "variant": model.config.variant,
             "similarity": model.config.similarity,
             "features": model.config.fingerprint,

@@ -13,7 +13,7 @@ from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.base import Metric, Option, Statistics
 from vericap.metrics.spice_soft import phrase_vectors
 from vericap.metrics.vse import blank, image_problems
-from vericap.models import faier_plus, faier_text, vse
+from vericap.models import faier_plus, faier_text, store, vse
 from vericap.models.faier_plus import CLAIMS, LEVELS, PARTS, Nodes
 from vericap.run.batch import Batch
 from vericap.text import encoder
@@ -59,7 +59,12 @@ class FaierPlus(Metric):
 
         model = faier_plus.load(self.opt.model)
         graphs = analysis.parser_name(batch.settings)
-        return {"faier": model.name, "features": model.fingerprint, "text": encoder.name(), "graphs": graphs}
+        return {
+            "faier": store.version(model.meta),
+            "features": model.fingerprint,
+            "text": encoder.name(),
+            "graphs": graphs,
+        }
 
 
 @dataclass

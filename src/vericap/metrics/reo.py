@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vericap.metrics.base import Metric, Option, Statistics
 from vericap.metrics.grounding import ANALYSES, Grounding, Group, mean_over_regions
-from vericap.models import scan
+from vericap.models import scan, store
 from vericap.models.scan import Lengths
 from vericap.run.batch import Batch
 from vericap.run.threads import in_threads
@@ -155,7 +155,7 @@ class Reo(Metric):
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         model = scan.load(self.opt.model)
-        return {"scan": model.name, "features": model.fingerprint}
+        return {"scan": store.version(model.meta), "features": model.fingerprint}
 
 
 class Relevance(Reo):

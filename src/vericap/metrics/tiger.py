@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vericap.metrics.base import Metric, Option, Statistics
 from vericap.metrics.grounding import ANALYSES, Grounding
 from vericap.metrics.reo import cosine
-from vericap.models import scan
+from vericap.models import scan, store
 from vericap.run.batch import Batch
 
 Array = NDArray[np.float64]
@@ -78,4 +78,4 @@ class Tiger(Metric):
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         model = scan.load(self.opt.model)
-        return {"scan": model.name, "features": model.fingerprint}
+        return {"scan": store.version(model.meta), "features": model.fingerprint}

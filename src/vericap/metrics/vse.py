@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.metrics.base import Metric, Option, Statistics
-from vericap.models import vse
+from vericap.models import store, vse
 from vericap.run.batch import Batch
 from vericap.vision.store import Regions, check_same
 
@@ -78,7 +78,8 @@ class Vse(Metric):
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         from vericap.text.encoder import name
 
-        return {"encoder": name(), "features": vse.load(self.opt.model).fingerprint}
+        model = vse.load(self.opt.model)
+        return {"vse": store.version(model.meta), "encoder": name(), "features": model.fingerprint}
 
 
 class ClipScore(Metric):

@@ -115,6 +115,7 @@ class Faier:
         self, config: Config, weights: Mapping[str, Floats], vocabulary: Sequence[str], name: str = ""
     ) -> None:
         self.config, self.name = config, name or config.variant
+        self.version = self.name  # with digits of the file's SHA-256 where it was read from one
         self.weights = {key: np.asarray(value, dtype=np.float32) for key, value in weights.items()}
         self.vocabulary = list(vocabulary)
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
@@ -146,7 +147,9 @@ class Faier:
             meta = _checked_meta(folder)
             about = json.loads((folder / "faier.json").read_text("utf-8"))
             weights = packed.widen(load_file(folder / "faier.safetensors"))
-            return cls(Config(**about["config"]), weights, about["vocabulary"], meta.get("name", ""))
+            found = cls(Config(**about["config"]), weights, about["vocabulary"], meta.get("name", ""))
+            found.version = store.version({**meta, "name": found.name})
+            return found
         except FileNotFoundError as error:
             raise VericapError(
                 f"{error.filename}: no such file; a FAIEr model is a folder made by `vericap train faier`"

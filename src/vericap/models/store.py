@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{model} holds no model of the kind '{part}' ({error}); name `default` or a folder with {file} and "
             f"meta.json as `vericap train {part}` writes them"
         ) from error
+
+
+def version(meta: Mapping[str, Any]) -> str:
+    """A model's name with the first digits of its weights' SHA-256: signatures tell one training from another."""
+    digests = [digest[:8] for file, digest in meta.get("files", {}).items() if file.endswith(".safetensors")]
+    return "-".join([str(meta["name"]), *digests])
 
 
 def sha256(file: Path) -> str:
