@@ -17,8 +17,10 @@ from vericap.meta.judgements import Pairs, Ratings, Retrieval, Systems
 from vericap.meta.protocols import check_same, protocol_of
 from vericap.meta.ranking import rank_systems
 from vericap.meta.retrieval import recalls, retrieval_table, score_matrix
-from vericap.meta.scoring import Store
+from vericap.meta.scoring import Store, judges_of, score
 from vericap.report.agreement import ablation_table, agreement_table, curve_table
+from vericap.run.batch import Settings
+from vericap.samples import Sample
 
 
 def length(candidates, references, images):
@@ -95,11 +97,20 @@ def test_reference_draws_are_seeded_nested_and_named():
 def test_scores_are_taken_up_again(tmp_path):
     store = Store(tmp_path)
     first = evaluate(rated(), "rouge-l", resamples=0, store=store)
-    kept = list(tmp_path.iterdir())
+    kept = list(tmp_path.glob("*.npy"))
     assert len(kept) == 1
     np.save(kept[0], np.load(kept[0]) * -1)
     again = evaluate(rated(), "rouge-l", resamples=0, store=store)
     assert again["rouge-l"].value == pytest.approx(-first["rouge-l"].value)
+
+
+def test_notes_are_taken_up_with_the_scores(tmp_path):
+    samples = [Sample("a", "a dog", ("a dog",)), Sample("b", "a cat", ())]
+    judges = judges_of("rouge-l")
+    found = [score(samples, judges, Settings(), store=Store(tmp_path)) for _ in range(2)]
+    assert found[0].problems["rouge-l"]
+    assert found[0].problems == found[1].problems
+    assert found[0].warnings == found[1].warnings
 
 
 def test_a_broken_metric_is_listed_not_fatal():

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-
 from vericap.errors import VericapError
 from vericap.meta.judgements import Floats, Systems
 from vericap.meta.scoring import Judge, Store, judges_of
@@ -120,12 +118,11 @@ def _statistics(label: str, judge: Metric, batch: Batch, system: str, store: Sto
         samples = [batch.sample(row) for row in range(len(batch))]
         path = store.path(f"{label}.{system}.rows", judge.signature(batch), samples, batch.settings)
         if path.is_file():
-            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+            return Store.read(path)
     result: Result = score_batch(batch, [judge])
     values = result.statistics[label].values
     if path is not None:
-        with path.open("wb") as stream:
-            np.save(stream, values)
+        Store.write(path, values)
     return values
 
 

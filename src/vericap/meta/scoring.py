@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,24 @@ class Store:
         name = "".join(c if c.isalnum() or c in "-." else "_" for c in label)
         return self.folder / f"{name}-{key(*parts)}.npy"
 
+    @staticmethod
+    def read(path: Path) -> Floats:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+
+    @staticmethod
+    def write(path: Path, values: Floats, notes: dict[str, list[str]] | None = None) -> None:
+        """Scores, and beside them what was noted of captions that have none."""
+        if notes is not None:
+            path.with_suffix(".json").write_text(json.dumps(notes), "utf-8")
+        with path.open("wb") as stream:
+            np.save(stream, values)
+
+    @staticmethod
+    def notes(path: Path) -> dict[str, list[str]]:
+        file = path.with_suffix(".json")
+        found: dict[str, list[str]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+        return found
+
 
 def score(
     samples: Sequence[Sample],
@@ -110,7 +129,8 @@ def _one(
     found.signatures[label] = judge.signature(batch)
     path = store.path(label, found.signatures[label], samples, batch.settings) if store else None
     if path is not None and path.is_file():
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+        _note(found, label, **Store.notes(path))
+        return Store.read(path)
     from vericap.run.engine import score_batch
 
     result = score_batch(batch, [judge])
@@ -118,14 +138,18 @@ def _one(
     explained = result.statistics[label].explanations
     if explained is not None:
         found.explanations[label] = explained
-    found.problems[label] = [str(problem) for problem in result.problems]
-    found.warnings += [text for text in result.warnings if text not in found.warnings]
+    notes = {"problems": [str(problem) for problem in result.problems], "warnings": list(result.warnings)}
+    _note(found, label, **notes)
     if np.isnan(values).all():
         raise VericapError(f"no caption could be scored; the first reason: {found.problems[label][0]}")
     if path is not None:
-        with path.open("wb") as stream:
-            np.save(stream, values)
+        Store.write(path, values, notes)
     return values
+
+
+def _note(found: Scores, label: str, problems: Sequence[str] = (), warnings: Sequence[str] = ()) -> None:
+    found.problems[label] = list(problems)
+    found.warnings += [text for text in warnings if text not in found.warnings]
 
 
 def _call(label: str, function: Function, samples: Sequence[Sample]) -> Floats:
