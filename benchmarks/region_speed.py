@@ -5,8 +5,8 @@
 
 extract: photos per second into a store, one process and two. The other parts use a store made here of random features
 with the fingerprint of the shipped extractor: how long it takes to open; caption-image pairs per second from the store
-(every fifth pair a new image, captions encoded before), one process and two; memory while one caption of each of its
-images is scored, sampled at a quarter, half and the end of the way.
+(every fifth pair a new image, captions encoded before), with one worker and with two; memory while one caption of each
+of its images is scored, sampled at a quarter, half and the end of the way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -83,11 +82,10 @@ def samples(first: int, count: int, per_image: int) -> list[Sample]:
     return [Sample(str(n), texts[n % TEXTS], (), f"{n // per_image:012d}") for n in range(first, first + count)]
 
 
-def scored(job: tuple[str, int, int, str]) -> tuple[float, float]:
+def scored(names: str, count: int, folder: Path, workers: int) -> tuple[float, float]:
     """Seconds of scoring, by the clock and of the processor."""
-    names, first, count, folder = job
-    given = samples(first, count, PER_IMAGE)
-    settings = Settings(features=Path(folder))
+    given = samples(0, count, PER_IMAGE)
+    settings = Settings(features=folder, workers=workers)
     score_batch(given[:TEXTS], names, settings)  # models loaded, captions in the cache
     started, used = time.perf_counter(), time.process_time()
     score_batch(given, names, settings)
@@ -96,14 +94,10 @@ def scored(job: tuple[str, int, int, str]) -> tuple[float, float]:
 
 def pairs(folder: Path, count: int) -> None:
     for title, names in METRICS.items():
-        seconds, busy = scored((names, 0, count, str(folder)))
-        rates = f"{count / seconds:,.0f} pairs/s, {count / busy:,.0f} per processor second"
-        print(f"{title}, one process: {rates}", flush=True)
-        half = count // 2
-        with get_context("spawn").Pool(2) as pool:
-            spent = pool.map(scored, [(names, start, half, str(folder)) for start in (0, half)])
-        together = sum(half / seconds for seconds, _ in spent)
-        print(f"{title}, two processes: {together:,.0f} pairs/s", flush=True)
+        for workers in (1, 2):
+            seconds, busy = scored(names, count, folder, workers)
+            rates = f"{count / seconds:,.0f} pairs/s, {count / busy:,.0f} per processor second"
+            print(f"{title}, {workers} worker(s): {rates}", flush=True)
 
 
 def flat(folder: Path) -> None:

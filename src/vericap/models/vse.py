@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.models import store
+from vericap.run.threads import in_threads
 
 Array = NDArray[np.float32]
 _CHUNK = 4096  # caption-image pairs scored together
@@ -32,12 +33,15 @@ class Vse:
         self.name: str = meta["name"]
         self.sharpness = float(self.weights["sharpness"])
 
-    def embed(self, features: Array) -> Array:
+    def embed(self, features: Array, workers: int = 1) -> Array:
         """(..., 1280) region features -> (..., 384) unit vectors."""
         rows = features.reshape(-1, features.shape[-1])
         found = np.empty((len(rows), len(self.weights["linear"])), dtype=np.float32)
-        for start in range(0, len(rows), _ROWS):
+
+        def some(start: int) -> None:
             found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
+
+        in_threads(some, range(0, len(rows), _ROWS), workers)
         return found.reshape(*features.shape[:-1], -1)
 
     def _embed(self, rows: Array) -> Array:
