@@ -148,20 +148,20 @@ class Claimed:
         """Mean of precision and recall (images, candidates) against the held (1) captions of every image together,
         the candidate itself left out; 0 where one side claims nothing."""
         images, k = self.own.shape
-        found = self._mean(self._best.masked_fill(held[None] == 0, -1.0).amax(dim=2), self._told, held)
+        found = self._mean(self._best.masked_fill(held[None] == 0, -1.0).amax(dim=2), held)
         rows = torch.arange(images)
         for place in range(k):
             rest = held.clone()
             rest[rows, self.own[:, place]] = 0.0
             best = self._best.masked_fill(rest[None] == 0, -1.0).amax(dim=2)
             columns = rows * k + place
-            found[rows, columns] = self._mean(best, self._told, rest)[rows, columns]
+            found[rows, columns] = self._mean(best, rest)[rows, columns]
         return found
 
-    def _mean(self, best: Tensor, told: Tensor, held: Tensor) -> Tensor:
+    def _mean(self, best: Tensor, held: Tensor) -> Tensor:
         precision = (self._summed(best * self._weights[:, None]) / self._total[:, None]).t()
         there = (self._there * held).sum(dim=1)
-        recall = torch.einsum("inc,in->ic", told, held) / there.clamp(min=1e-6)[:, None]
+        recall = torch.einsum("inc,in->ic", self._told, held) / there.clamp(min=1e-6)[:, None]
         empty = (there == 0)[:, None] | (self._sizes == 0)[None]
         return ((precision + recall) / 2).masked_fill(empty, 0.0)
 
