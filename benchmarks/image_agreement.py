@@ -1,11 +1,10 @@
 """Agreement of the image metrics with people: Flickr8k-Expert (tau-c) and the PASCAL-50S pairs (both labels).
 
     python benchmarks/image_agreement.py --metrics vse reo tiger [--references 5] [--json FILE]
-    python benchmarks/image_agreement.py --trained DIR
+    python benchmarks/image_agreement.py --trained DIR [--metrics reo-relevance:truth=image:model=FOLDER]
 
 --trained names the output of `vericap train backbone`: its backbone looks at the photos (features are kept in DIR) and
-its `vse` scores them, and its `scan` where `vericap train scan` wrote one there: for example models trained on COCO
-alone.
+its `vse` scores them, or the metrics that are named: for example models trained on COCO alone.
 
 Photos and captions are read from VERICAP_DATA; region features and sentence vectors are cached, so that a second run
 takes seconds. No model is tuned on these pairs.
@@ -54,17 +53,14 @@ def scores(samples: list, names: list[str], photos: Path, trained: Path | None) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--metrics", nargs="+", default=["vse", "reo", "tiger"])
+    parser.add_argument("--metrics", nargs="+")
     parser.add_argument("--references", type=int, default=5)
     parser.add_argument("--draws", type=int, default=1, help="random draws of PASCAL-50S references")
     parser.add_argument("--trained", type=Path, metavar="DIR", help="another backbone with its encoder")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    if args.trained:
-        args.metrics = [f"vse:model={args.trained / 'vse'}"]
-        if (args.trained / "scan").is_dir():
-            args.metrics += [f"{name}:model={args.trained / 'scan'}" for name in GROUPS_OF["reo"]]
-    names = [name for group in args.metrics for name in GROUPS_OF.get(group, [group])]
+    given = args.metrics or ([f"vse:model={args.trained / 'vse'}"] if args.trained else list(GROUPS_OF))
+    names = [name for group in given for name in GROUPS_OF.get(group, [group])]
     table: dict[str, dict[str, float]] = {name: {} for name in names}
     rated = expert(references=args.references)
     for name, values in scores(rated.samples, names, ROOT / "flickr8k" / "Images", args.trained).items():
