@@ -88,9 +88,9 @@ def test_vectors_of_other_captions_are_refused(made: Path, tmp_path: Path, capsy
     np.save(tmp_path / "coco-captions.npy", np.zeros((8, 5, 384), np.float16))
     assert main(command) == 2
     assert "coco-captions.npy holds values of other images" in capsys.readouterr().err
-    np.save(tmp_path / "coco-captions.npy", np.zeros((3, 5, 384), np.float16))
+    np.save(tmp_path / "coco-captions.npy", np.zeros((8, 4, 384), np.float16))
     assert main(command) == 2
-    assert "shape (3, 5, 384)" in capsys.readouterr().err
+    assert "shape (8, 4, 384)" in capsys.readouterr().err
 
 
 def test_store_without_the_images_is_named(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

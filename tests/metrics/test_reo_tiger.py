@@ -39,10 +39,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def batch_of(
-    samples: list[Sample], *, fingerprint: str = "f", explain: bool = False, lost: int = -1, workers: int = 1
-) -> Batch:
-    batch = Batch.of(samples, Settings(explain=explain, workers=workers))
+def batch_of(samples: list[Sample], *, fingerprint: str = "f", explain: bool = False, lost: int = -1) -> Batch:
+    batch = Batch.of(samples, Settings(explain=explain))
     rng = np.random.default_rng(3)
     images = [
         None if i == lost else (rng.normal(size=(3 + i % 2, GIVEN)), np.tile([0, 0, 1, 1], (3 + i % 2, 1)))
@@ -114,13 +112,6 @@ def test_equal_to_the_loop(kind: str, model: str) -> None:
         assert values.columns["image"][row] == pytest.approx(image, rel=1e-4)
         expected = image if row == 2 else (image + reference) / 2
         assert values.values[row, 0] == pytest.approx(expected, rel=1e-4)
-
-
-def test_threads_change_nothing(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vericap.metrics.grounding._GROUP", 1)  # a group for every sample
-    found = [reo.measured(batch_of(SAMPLES, workers=workers), model, references=True).columns for workers in (1, 3)]
-    for name, columns in found[0].items():
-        np.testing.assert_array_equal(columns, found[1][name])
 
 
 def test_truth_is_an_option(model: str) -> None:

@@ -73,10 +73,11 @@ def test_metrics_that_read_regions_see_few_samples_at_once(monkeypatch: pytest.M
         name = "plain"
 
     monkeypatch.setattr(engine, "IMAGES", 2)
-    result = score_batch(samples([("a dog", ["a"])] * 5), [Seeing(), Plain()])
-    assert sizes == {"seeing": [2, 2, 1], "plain": [5]}
+    given = [Sample(str(n), "a dog", ("a",), image) for n, image in enumerate("aabccccd")]
+    result = score_batch(given, [Seeing(), Plain()])
+    assert sizes == {"seeing": [3, 4, 1], "plain": [8]}  # two images at most, and twice as many samples
     assert list(result.metrics) == ["seeing", "plain"]
-    np.testing.assert_array_equal(result["seeing"], [0, 1, 0, 1, 0])
+    np.testing.assert_array_equal(result["seeing"], [0, 1, 2, 0, 1, 2, 3, 0])
 
 
 @settings(max_examples=25, deadline=None)

@@ -91,7 +91,7 @@ class Grounding:
         check_same(found.fingerprint, "this run", self.model.fingerprint, self.model.name)
         states = batch.analysis("token_states") if self.model.meta["words"] == "states" else None
         self.found = found
-        self.regions = self.model.regions(found.features, batch.settings.workers) * found.mask[..., None]
+        self.regions = self.model.regions(found.features) * found.mask[..., None]
         self.mask = found.mask.astype(np.float32)
         self.words = self.model.words(batch.texts, states)
         self.problems = {**self._wordless(), **blank(batch), **image_problems(batch, found.problems)}

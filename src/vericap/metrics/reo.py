@@ -23,7 +23,6 @@ from vericap.metrics.grounding import ANALYSES, Grounding, Group, mean_over_regi
 from vericap.models import scan, store
 from vericap.models.scan import Lengths
 from vericap.run.batch import Batch
-from vericap.run.threads import in_threads
 
 Array = NDArray[Any]
 _TINY = 1e-8
@@ -92,8 +91,7 @@ def _measure(batch: Batch, model: str, references: bool) -> Measured:
     explanations: list[dict[str, Any] | None] | None = [None] * len(batch) if batch.settings.explain else None
     whitening = grounding.model.whitening
     regions = lengths(grounding.regions, whitening)
-
-    def measure(group: Group) -> None:
+    for group in grounding.groups(references=references):
         with_image, own = group.measured
         image = measures(with_image, own, regions[batch.images[group.rows]])
         for name, (first, _) in columns.items():
@@ -107,10 +105,6 @@ def _measure(batch: Batch, model: str, references: bool) -> Measured:
                 second[group.rows] = group.over_references(found)
         if explanations is not None:
             _explain(grounding, group, explanations)
-
-    # Explanations read words anew, from one cache on disk: they stay in one thread.
-    workers = batch.settings.workers if explanations is None else 1
-    in_threads(measure, grounding.groups(references=references), workers)
     return Measured(columns, dict(grounding.problems), explanations)
 
 

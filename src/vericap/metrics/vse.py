@@ -52,7 +52,7 @@ class Vse(Metric):
         scores = np.full(len(batch), np.nan)
         rows = np.array([row for row in range(len(batch)) if row not in problems], dtype=np.int64)
         if rows.size:
-            embedded = model.embed(regions.features, batch.settings.workers)
+            embedded = model.embed(regions.features)
             texts = batch.analysis("sentences")[batch.candidates[rows]]
             scores[rows] = model.pairs(embedded, regions.mask, batch.images[rows], texts)
         explanations = self._explain(batch, model, regions, problems) if batch.settings.explain else None

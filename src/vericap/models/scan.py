@@ -120,12 +120,12 @@ class Scan:
         self.width = int(self.weights["image"].shape[0])
         self.whitening: Array = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
 
-    def regions(self, features: Array, workers: int = 1) -> Array:
+    def regions(self, features: Array) -> Array:
         """(..., d_u) features -> (..., D) unit vectors."""
         w = self.weights
-        x = np.asarray(features, dtype=np.float32).reshape(-1, features.shape[-1])  # one matrix product for all images
-        if self.meta.get("encoder"):
-            x = vse.load(self.meta["encoder"]).embed(x, workers)
+        x = features.reshape(-1, features.shape[-1])  # one matrix product for all images
+        encoder = self.meta.get("encoder")
+        x = vse.load(encoder).embed(x) if encoder else np.asarray(x, dtype=np.float32)
         if self.meta.get("standardise", True):
             x = standardise(x)
         v = x @ w["image"].T + w["image_bias"]

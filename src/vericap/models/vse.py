@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.models import store
-from vericap.run.threads import in_threads
 
 Array = NDArray[np.float32]
-_CHUNK = 4096  # caption-image pairs scored together
+_CHUNK = 256  # caption-image pairs scored together: their regions stay near the processor
 _ROWS = 2048  # regions embedded together
 
 
@@ -33,15 +32,12 @@ class Vse:
         self.name: str = meta["name"]
         self.sharpness = float(self.weights["sharpness"])
 
-    def embed(self, features: Array, workers: int = 1) -> Array:
+    def embed(self, features: Array) -> Array:
         """(..., 1280) region features -> (..., 384) unit vectors."""
         rows = features.reshape(-1, features.shape[-1])
         found = np.empty((len(rows), len(self.weights["linear"])), dtype=np.float32)
-
-        def some(start: int) -> None:
+        for start in range(0, len(rows), _ROWS):
             found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
-
-        in_threads(some, range(0, len(rows), _ROWS), workers)
         return found.reshape(*features.shape[:-1], -1)
 
     def _embed(self, rows: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from vericap.run.significance import aggregate, bootstrap, interval
 from vericap.samples import Sample
 
 SHARD = 50_000  # samples analysed at once; bounds memory whatever the size of the corpus
-IMAGES = 2_048  # the same where regions are read: 70 kB for every image
+IMAGES = 2_048  # the same where regions are read: images together (70 kB each), of twice as many samples at most
 
 
 def score_batch(
@@ -71,9 +71,7 @@ def check_needs(metric: Metric, batch: Batch) -> None:
             f"not '{batch.settings.lang}'; choose it with --lang"
         )
     if "references" in metric.needs and not batch.reference_index.size:
-        raise VericapError(
-            f"metric '{metric.label}' needs references; give --references or put them in the records"
-        )
+        raise VericapError(f"metric '{metric.label}' needs references; give --references or put them in the records")
     if "image" in metric.needs and not batch.image_keys:
         raise VericapError(
             f"metric '{metric.label}' looks at images; name them in the records (`image`), with --images DIR"
@@ -84,14 +82,26 @@ def collect(metrics: Sequence[Metric], batch: Batch) -> dict[str, Statistics]:
     """Statistics of every metric, shard by shard where the batch is large."""
     seeing = [metric for metric in metrics if "regions" in metric.analyses]
     others = [metric for metric in metrics if metric not in seeing]
-    found = {**_collect(others, batch, SHARD), **_collect(seeing, batch, min(SHARD, IMAGES))}
+    found = {**_collect(others, batch, SHARD), **_collect(seeing, batch, min(SHARD, 2 * IMAGES), IMAGES)}
     return {metric.label: found[metric.label] for metric in metrics}
 
 
-def _collect(metrics: Sequence[Metric], batch: Batch, size: int) -> dict[str, Statistics]:
-    if len(batch) <= size or not metrics:
+def _spans(batch: Batch, size: int, images: int | None) -> Iterator[range]:
+    """The samples in order, at most `size` together, of at most `images` images."""
+    start, seen = 0, set[int]()
+    for row, image in enumerate(batch.images.tolist()):
+        crowded = images is not None and image not in seen and len(seen) >= images
+        if row - start >= size or crowded:
+            yield range(start, row)
+            start, seen = row, set()
+        seen.add(image)
+    yield range(start, len(batch))
+
+
+def _collect(metrics: Sequence[Metric], batch: Batch, size: int, images: int | None = None) -> dict[str, Statistics]:
+    spans = list(_spans(batch, size, images))
+    if len(spans) == 1 or not metrics:
         return {metric.label: one(metric, batch, metric.prepare(batch)) for metric in metrics}
-    spans = [range(start, min(start + size, len(batch))) for start in range(0, len(batch), size)]
     states: dict[str, list[Any]] = {metric.label: [] for metric in metrics}
     if any(type(metric).prepare is not Metric.prepare for metric in metrics):
         for span in spans:
