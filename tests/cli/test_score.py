@@ -183,3 +183,12 @@ def test_scoring_never_imports_torch(captions: Path) -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip().endswith("False")
+
+
+def test_photos_that_are_all_missing_are_named(tmp_path, capsys):
+    (tmp_path / "x.jsonl").write_text('{"id": "1", "candidate": "a dog", "image": "nowhere.jpg"}\n')
+    (tmp_path / "photos").mkdir()
+    command = ["score", str(tmp_path / "x.jsonl"), "--images", str(tmp_path / "photos"), "--metrics", "vse,reo"]
+    assert main([*command, "--explain", "--output", str(tmp_path / "out.jsonl")]) == 1
+    assert "no image 'nowhere.jpg'" in "".join(capsys.readouterr())
+    assert "no image" in (tmp_path / "out.jsonl").read_text()

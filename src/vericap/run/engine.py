@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from vericap.errors import Problem, VericapError
 from vericap.metrics.base import Metric, Statistics
 from vericap.metrics.registry import resolve
 from vericap.results import Result, Score
+from vericap.run import processes
 from vericap.run.batch import Batch, Settings
 from vericap.run.significance import aggregate, bootstrap, interval
 from vericap.samples import Sample
@@ -110,11 +113,22 @@ def _collect(metrics: Sequence[Metric], batch: Batch, size: int, images: int | N
                 states[metric.label].append(metric.prepare(shard))
     merged = {m.label: m.merge(states[m.label]) if states[m.label] else None for m in metrics}
     parts: dict[str, list[Statistics]] = {metric.label: [] for metric in metrics}
-    for span in spans:
-        shard = batch.rows(span)
-        for metric in metrics:
-            parts[metric.label].append(one(metric, shard, merged[metric.label]))
+    workers = batch.settings.workers
+    apart = images is not None and workers > 1 and len(spans) >= 2 * workers and processes.portable(metrics)
+    shards = ([batch.sample(row) for row in span] for span in spans)
+    settings = replace(batch.settings, workers=1, progress=False) if apart else batch.settings
+    work = partial(_shard, metrics, merged, settings)
+    for found in processes.in_order(work, shards, workers) if apart else map(work, shards):
+        for name, statistics in found.items():
+            parts[name].append(statistics)
     return {name: Statistics.concatenate(found) for name, found in parts.items()}
+
+
+def _shard(
+    metrics: Sequence[Metric], states: Mapping[str, Any], settings: Settings, samples: list[Sample]
+) -> dict[str, Statistics]:
+    batch = Batch.of(samples, settings)
+    return {metric.label: one(metric, batch, states[metric.label]) for metric in metrics}
 
 
 def one(metric: Metric, batch: Batch, state: Any) -> Statistics:

@@ -230,7 +230,8 @@ def _from_images(batch: Batch, extractor: Extractor) -> Regions:
         except InputError as error:
             items.append(None)
             problems[row] = str(error)
-    return Regions.of(items, extractor.fingerprint, problems)
+    width = 1 if len(problems) < len(items) else extractor.width  # which looks at an empty image
+    return Regions.of(items, extractor.fingerprint, problems, width)
 
 
 def _unpack(stored: bytes, extractor: Extractor) -> tuple[Array, Array]:

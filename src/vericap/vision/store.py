@@ -51,11 +51,13 @@ class Regions:
         items: Sequence[tuple[Array, Array] | None],
         fingerprint: str,
         problems: dict[int, str] | None = None,
+        width: int = 1,
     ) -> Regions:
-        """Pad per-image (features, boxes); None marks an image without regions."""
+        """Pad per-image (features, boxes); None marks an image without regions. `width` is that of the features where
+        no image has any."""
         present = [item for item in items if item is not None]
         most = max((len(item[0]) for item in present), default=1)
-        width = present[0][0].shape[1] if present else 1
+        width = present[0][0].shape[1] if present else width
         features = np.zeros((len(items), most, width), dtype=np.float32)
         boxes = np.zeros((len(items), most, 4), dtype=np.float32)
         mask = np.zeros((len(items), most), dtype=bool)
@@ -267,7 +269,7 @@ class Store:
             except InputError as error:
                 items.append(None)
                 problems[row] = str(error)
-        return Regions.of(items, self.fingerprint, problems)
+        return Regions.of(items, self.fingerprint, problems, self.width)
 
 
 def check_same(store: str, store_name: str, model: str, model_name: str) -> None:

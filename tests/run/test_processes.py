@@ -1,0 +1,63 @@
+"""Image metrics in several processes: the same numbers, reasons and explanations as in one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vericap.errors import InputError
+from vericap.run import engine, processes
+from vericap.run.batch import Settings
+from vericap.run.engine import score_batch
+from vericap.samples import Sample
+from vericap.vision.regions import Extractor
+from vericap.vision.store import Writer
+
+
+def refuse(number: int) -> int:
+    if number == 3:
+        raise InputError("three is no good")
+    return 10 * number
+
+
+def threads(_: int) -> str:
+    return os.environ["OMP_NUM_THREADS"]
+
+
+def test_pieces_come_in_order_and_errors_as_they_are() -> None:
+    before = os.environ.get("OMP_NUM_THREADS")
+    assert list(processes.in_order(refuse, iter([5, 1, 2]), 2)) == [50, 10, 20]
+    assert list(processes.in_order(threads, [0], 2)) == ["1"]
+    assert os.environ.get("OMP_NUM_THREADS") == before
+    with pytest.raises(InputError, match="three is no good"):
+        list(processes.in_order(refuse, range(9), 2))
+
+
+def test_what_another_process_can_be_given() -> None:
+    class Inside:
+        pass
+
+    assert processes.portable(["vse"])
+    assert not processes.portable(Inside())
+
+
+def test_image_metrics_in_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    extractor, rng = Extractor(), np.random.default_rng(0)
+    with Writer(tmp_path / "store", extractor.description, width=1280) as writer:
+        for number in range(5):
+            writer.add(str(number), np.abs(rng.normal(size=(14, 1280))), extractor.windows)
+    # Image 5 is not there, and it has a shard to itself.
+    given = [Sample(f"{n}", f"a dog and {n} cats", ("two dogs",), str(n // 2)) for n in range(12)]
+    monkeypatch.setattr(engine, "IMAGES", 1)
+    one, two = (
+        score_batch(given, "vse,reo-relevance", Settings(features=tmp_path / "store", workers=workers, explain=True))
+        for workers in (1, 2)
+    )
+    for name in one.metrics:
+        np.testing.assert_allclose(one[name], two[name], atol=1e-6)
+        assert one.statistics[name].problems == two.statistics[name].problems
+        assert sorted(one.statistics[name].problems) == [10, 11]
+        assert [bool(found) for found in two.statistics[name].explanations] == [True] * 10 + [False] * 2
