@@ -27,7 +27,7 @@ class Settings:
     images: Path | None = None
     objects: str = "detector"
     features: Path | None = None
-    workers: int = 1
+    workers: int = 1  # more start processes where it pays: a script then needs its `if __name__ == "__main__":`
     seed: int = 0
     cache: Path | None = None
     explain: bool = False
