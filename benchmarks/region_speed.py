@@ -77,14 +77,14 @@ def opening(folder: Path) -> None:
     print(f"opening a store of {len(store):,} images: {1000 * min(times):.1f} ms", flush=True)
 
 
-def samples(first: int, count: int, per_image: int) -> list[Sample]:
+def samples(count: int, per_image: int) -> list[Sample]:
     texts = [text for _, text in coco_captions("val")[:TEXTS]]
-    return [Sample(str(n), texts[n % TEXTS], (), f"{n // per_image:012d}") for n in range(first, first + count)]
+    return [Sample(str(n), texts[n % TEXTS], (), f"{n // per_image:012d}") for n in range(count)]
 
 
 def scored(names: str, count: int, folder: Path, workers: int) -> tuple[float, float]:
     """Seconds of scoring, by the clock and of this process's processor."""
-    given = samples(0, count, PER_IMAGE)
+    given = samples(count, PER_IMAGE)
     settings = Settings(features=folder, workers=workers)
     score_batch(given[:TEXTS], names, settings)  # models loaded, captions in the cache
     started, used = time.perf_counter(), time.process_time()
@@ -103,7 +103,7 @@ def pairs(folder: Path, count: int) -> None:
 
 def flat(folder: Path) -> None:
     """Memory over all images of the store, in one run."""
-    given = samples(0, len(Store(folder)), 1)
+    given = samples(len(Store(folder)), 1)
     names = ",".join(METRICS.values())
     batch = Batch.of(given, Settings(features=folder))
     score_batch(given[:TEXTS], names, batch.settings)

@@ -123,8 +123,7 @@ def match(similarity: Vectors, own: Claims, theirs: Claims) -> list[float]:
 
     P = sum_i w_i max_j s_ij / sum_i w_i over the candidate's tuples; R the same over the references' tuples.
     """
-    forward, backward = similarity.max(axis=1), similarity.max(axis=0)
-    found = [float(np.average(forward, weights=own.weights)), float(np.average(backward, weights=theirs.weights))]
+    found = covered(similarity, own.weights, theirs.weights)
     for kind in range(len(KINDS)):
         mine, other = own.kinds == kind, theirs.kinds == kind
         if not other.any():
@@ -135,6 +134,14 @@ def match(similarity: Vectors, own: Claims, theirs: Claims) -> list[float]:
             part = similarity[np.ix_(mine, other)]
             found.append(float(part.max(axis=1).mean() + part.max(axis=0).mean()) / 2)
     return found
+
+
+def covered(similarity: Vectors, own: NDArray[Any], theirs: NDArray[Any]) -> list[float]:
+    """Precision and recall: mean similarity of each claim to the nearest one of the other side, by weights."""
+    return [
+        float(np.average(similarity.max(axis=1), weights=own)),
+        float(np.average(similarity.max(axis=0), weights=theirs)),
+    ]
 
 
 def explain(similarity: Vectors, own: Claims, theirs: Claims) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from vericap.train import lite, losses
 from vericap.train.claims import Claims, Said
 from vericap.train.data import PER_IMAGE, Captioned, Draw
 from vericap.train.trainer import Losses, Plan, Trainer
-from vericap.train.validate import agreement, half, near_pairs, recall
+from vericap.train.validate import agreement, near_pairs, recall
 from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
 
 Array = NDArray[Any]
@@ -186,7 +186,7 @@ class Task:
         self._pairs = near_pairs(np.asarray(validation.texts, dtype=np.float32))
         if validation.claims is not None:
             rows, columns, target = self._pairs
-            self._pairs = rows, columns, half(target, validation.claims.graded(rows, columns, 1))
+            self._pairs = rows, columns, losses.half(target, validation.claims.graded(rows, columns, 1))
 
     @property
     def _sources(self) -> list[tuple[Source, Draw]]:
@@ -267,7 +267,7 @@ def _claimed(
     target = torch.cat([target, captions.mean(dim=1) @ near.t()], dim=1)
     claimed = losses.Claimed(said.vectors, said.weights, said.counts, own).target(every)
     candidates = captions[torch.arange(len(own))[:, None], own].flatten(0, 1)
-    return torch.cat([candidates, near]), (target + losses.like(claimed, target)) / 2
+    return torch.cat([candidates, near]), losses.half(target, claimed)
 
 
 def train(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vericap.graphs.analysis import parse_texts
 from vericap.metrics.spice_soft import Claims as Tuples
-from vericap.metrics.spice_soft import SpiceSoft, phrase_mean
+from vericap.metrics.spice_soft import SpiceSoft, covered, phrase_mean
 from vericap.models.faier_plus import runs
 from vericap.run.batch import Settings
 from vericap.text.encoder import WIDTH, Encoder, normalise
@@ -68,9 +68,7 @@ class Claims:
             own, theirs = (self.read(np.array(some, dtype=np.int64)) for some in ([caption], others))
             if len(own.weights) and len(theirs.weights):
                 similar = (own.vectors @ theirs.vectors.t()).numpy()
-                precision = np.average(similar.max(axis=1), weights=own.weights.numpy())
-                recall = np.average(similar.max(axis=0), weights=theirs.weights.numpy())
-                found[row] = (precision + recall) / 2
+                found[row] = np.mean(covered(similar, own.weights.numpy(), theirs.weights.numpy()))
         return found
 
 

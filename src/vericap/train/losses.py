@@ -5,10 +5,15 @@ The papers train with the hardest negative; distillation of a text teacher agree
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 
 Tensor = torch.Tensor
+Values = TypeVar("Values", torch.Tensor, NDArray[np.float32])
 
 
 def hardest_negative(scores: Tensor, *, margin: float = 0.2, hardest: float = 1.0) -> Tensor:
@@ -104,9 +109,10 @@ def overlap(words: Tensor, counts: Tensor, own: Tensor) -> Tensor:
     return both.nan_to_num(0.0, neginf=0.0).view(images, each, -1)  # a caption without words is like none
 
 
-def like(values: Tensor, pattern: Tensor) -> Tensor:
-    """Values brought to the mean and spread of others."""
-    return pattern.mean() + (values - values.mean()) * (pattern.std() / values.std().clamp(min=1e-6))
+def half(target: Values, other: Values) -> Values:
+    """The mean of a target and another one, which is brought to its mean and spread first."""
+    scaled = target.mean() + (other - other.mean()) * (target.std() / max(float(other.std()), 1e-6))
+    return (target + scaled) / 2
 
 
 class Claimed:

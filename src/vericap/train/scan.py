@@ -26,7 +26,7 @@ from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
 from vericap.train.scan_data import Batch, Source, Text, TextStates
 from vericap.train.trainer import Losses, Plan, Trainer
-from vericap.train.validate import agreement, half, near_pairs, recall
+from vericap.train.validate import agreement, near_pairs, recall
 
 Array = NDArray[Any]
 
@@ -208,7 +208,7 @@ class Task:
             target = (others[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
         if self._validation.claims is None:
             return target
-        return half(target, self._validation.claims.graded(rows, columns, first))
+        return losses.half(target, self._validation.claims.graded(rows, columns, first))
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options, model, k = self.options, self.model, self.options.captions

@@ -165,7 +165,7 @@ class Batch:
         states, counts = self.told.unmarked()
         overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, self.own)
         found = found[:, : overlap.shape[1]]
-        return (found + losses.like(overlap, found)) / 2
+        return losses.half(found, overlap)
 
     @cached_property
     def claimed(self) -> losses.Claimed | None:
@@ -183,4 +183,4 @@ class Batch:
         found = losses.held_out(similar, self.own, weights[:, : similar.shape[1]])
         if self.claimed is None:
             return found
-        return (found + losses.like(self.claimed.target(weights), found)) / 2
+        return losses.half(found, self.claimed.target(weights))

@@ -54,9 +54,3 @@ def agreement(scores: Array, pairs: tuple[NDArray[np.int64], NDArray[np.int64], 
 
     rows, columns, target = pairs
     return 100.0 * float(spearmanr(scores[rows, columns], target)[0])
-
-
-def half(target: Array, other: Array) -> Array:
-    """The mean of a target and another one, which is brought to its mean and spread."""
-    scaled = target.mean() + (other - other.mean()) * (target.std() / max(float(other.std()), 1e-6))
-    return np.asarray((target + scaled) / 2, dtype=np.float32)
