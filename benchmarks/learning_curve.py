@@ -43,7 +43,7 @@ class Backbone:
         network = lite.load()
         upper, whole = output / "upper.onnx", output / "imagenet.onnx"
         lite.export(network, upper, first=lite.CUT)
-        lite.export_whole(network, lower, whole)
+        lite.join(lower, upper, whole)
         self._upper = store.session(upper)
         self._windows = pyramid()
         self.extractor = Extractor(whole, size=size)

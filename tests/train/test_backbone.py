@@ -55,14 +55,23 @@ def test_upper_part_equals_its_export(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.transpose(0, 3, 1, 2), expected, atol=1e-4)
 
 
-def test_integer_weights_stay_close(tmp_path: Path) -> None:
+def test_the_joined_network_in_8_bits_stays_close(tmp_path: Path) -> None:
     network = tiny_network()
-    lite.export(network, tmp_path / "a.onnx")
-    lite.export(network, tmp_path / "b.onnx", int8=True)
-    x = np.random.default_rng(1).normal(size=(1, 3, 64, 64)).astype(np.float32)
-    full, small = (store.session(tmp_path / f"{n}.onnx").run(None, {"x": x})[0] for n in "ab")
-    assert np.corrcoef(full.ravel(), small.ravel())[0, 1] > 0.999
-    assert (tmp_path / "b.onnx").stat().st_size < 0.6 * (tmp_path / "a.onnx").stat().st_size
+    rng = np.random.default_rng(1)
+    images = [rng.uniform(-1, 1, size=(1, 3, 64, 64)).astype(np.float32) for _ in range(6)]
+    lower, upper, whole, part = (tmp_path / f"{name}.onnx" for name in ("lower", "upper", "whole", "part"))
+    lite.export(network, tmp_path / "full.onnx")
+    lite.quantised(network, lower, images)
+    session = store.session(lower)
+    maps = [session.run(None, {"x": image})[0] for image in images]
+    lite.quantised(network, upper, maps, first=lite.CUT, last=None)
+    lite.join(lower, upper, whole)
+    full, small = (store.session(tmp_path / f"{n}.onnx").run(None, {"x": images[0]})[0] for n in ("full", "whole"))
+    assert np.corrcoef(full.ravel(), small.ravel())[0, 1] > 0.98
+    lite.upper_part(whole, part)
+    session = store.session(part)
+    (again,) = session.run(None, {session.get_inputs()[0].name: maps[0]})
+    np.testing.assert_allclose(again, small, atol=1e-5)  # the part is the whole's own arithmetic
 
 
 def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
@@ -85,21 +94,19 @@ def test_training_writes_a_usable_encoder(tmp_path: Path) -> None:
     source = backbone.Source(maps, texts.astype(np.float16))
     plan = Plan(steps=4, warmup=1, validate=2, threads=1)
     out = tmp_path / "out"
-    backbone.train(source, source, source, out, plan=plan, options=options, network=network, lower=lower, quiet=True)
+    more = {"plan": plan, "options": options, "network": network, "lower": lower, "quiet": True}
+    backbone.train(source, source, source, out, **more)
     encoder = vse.load(str(out / "vse"))
     extractor = Extractor(out / "backbone" / "backbone.onnx", size=64)
     features, _ = extractor.regions(photos("3"))
     assert encoder.embed(features).shape == (14, 384)
     assert encoder.fingerprint == extractor.fingerprint
     stored = tmp_path / "store"
-    finished = backbone.finished(network, out, hidden=8)
-    backbone_store.write(finished, out / "backbone" / "backbone.onnx", [(data.keys, maps)], stored, threads=1)
+    backbone_store.write(out / "backbone" / "backbone.onnx", [(data.keys, maps)], stored, threads=1)
     kept = Store(stored)
     assert kept.fingerprint == extractor.fingerprint
     np.testing.assert_allclose(np.asarray(kept.get("3")[0], np.float32), features, atol=0.05)
-    begun = backbone.train(
-        source, None, source, tmp_path / "b", plan=plan, options=options, network=network, start=out, quiet=True
-    )
+    begun = backbone.train(source, None, source, tmp_path / "b", start=out, **more)
     assert begun["before"]["steps"] in (2, 4)
     shutil.copytree(out, tmp_path / "written", ignore=shutil.ignore_patterns("*.pt"))
     model, again = (backbone.Model(network, options) for _ in range(2))

@@ -13,7 +13,9 @@ from safetensors.numpy import load_file  # noqa: E402
 
 from vericap.models import faier_plus as plain  # noqa: E402
 from vericap.models.faier_text import Layout  # noqa: E402
+from vericap.models.store import weights  # noqa: E402
 from vericap.train import faier_plus_training as learned  # noqa: E402
+from vericap.train.claims import Claims  # noqa: E402
 from vericap.train.data import Draw  # noqa: E402
 from vericap.train.faier_plus_data import Captions, Source  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
@@ -46,7 +48,7 @@ def source(images: int, seed: int = 0) -> Source:
     )
 
 
-def fit(output: Path, data: Source, **more: int) -> dict:
+def fit(output: Path, data: Source, start: str = "", **more: int) -> dict:
     plan = Plan(**{"steps": 6, "warmup": 1, "validate": 3, "threads": 1, **more})
     return learned.train(
         [data],
@@ -58,6 +60,7 @@ def fit(output: Path, data: Source, **more: int) -> dict:
         fingerprint="f",
         encoder="default",
         token_mean=np.zeros(D, np.float32),
+        start=weights(start, "faier_plus") if start else None,
         quiet=True,
     )
 
@@ -97,3 +100,36 @@ def test_the_teacher_reads_no_caption_that_was_given() -> None:
     # Captions are near their image's topic, so the held-out ones are too, whichever were given.
     own = batch.target[torch.arange(10), torch.arange(10) * 2]
     assert float(own.min()) > float(batch.target.mean())
+
+
+def test_a_training_goes_on_from_a_written_model(tmp_path: Path) -> None:
+    data = source(20)
+    fit(tmp_path / "first", data, steps=40, validate=20)
+    first = str(tmp_path / "first" / "faier_plus")
+    module = learned.FaierPlusModule(8)
+    module.begin_with(weights(first, "faier_plus")[0])
+    for name, value in module.weights().items():
+        np.testing.assert_array_equal(value, np.asarray(weights(first, "faier_plus")[0][name], np.float32))
+    trained = fit(tmp_path / "second", data, start=first)
+    assert trained["before"]["steps"] in (20, 40)
+
+
+def test_claims_are_half_of_the_target() -> None:
+    data = source(10)
+    rng = np.random.default_rng(3)
+    table = plain.unit(rng.normal(size=(30, D))).astype(np.float16)
+    counts = rng.integers(1, 4, size=50)
+    phrases = rng.integers(0, 30, size=int(counts.sum()))
+    data.claims = Claims(table, np.concatenate([[0], np.cumsum(counts)]), phrases, np.ones(len(phrases), np.float32))
+    options, draws = learned.Options(batch=10, references=0), [Draw(10, 10, 0)]
+    with_claims = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    claims, data.claims = data.claims, None
+    without = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    other = 2 * with_claims.target - without.target  # brought to mean and spread of the cosines
+    assert float(other.mean()) == pytest.approx(float(without.target.mean()), abs=1e-4)
+    rows = draws[0].batch(0)
+    # The first candidate of an image is its caption 0; against another image nothing is left out.
+    expected = claims.graded(np.array([rows[1], rows[2], rows[3]]), np.full(3, rows[0] * 5), 0)
+    found = other[1:4, 0].numpy()
+    spread = expected.std() / found.std()
+    np.testing.assert_allclose((found - found.mean()) * spread, expected - expected.mean(), atol=2e-3)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from vericap.errors import VericapError  # noqa: E402
+from vericap.errors import InputError, VericapError  # noqa: E402
 from vericap.models import scan as scoring  # noqa: E402
 from vericap.models import store  # noqa: E402
-from vericap.train import claims, losses, scan, scan_data  # noqa: E402
+from vericap.train import claims, losses, scan, scan_command, scan_data  # noqa: E402
 from vericap.train.trainer import Plan  # noqa: E402
 from vericap.train.validate import agreement, near_pairs, recall  # noqa: E402
 
@@ -322,3 +324,14 @@ def test_whitening_inverts_the_shrunk_covariance() -> None:
     covariance = np.cov(contexts.T)
     covariance = 0.7 * covariance * 6 / np.trace(covariance) + 0.3 * np.eye(6)
     np.testing.assert_allclose(whitening.T @ whitening, np.linalg.inv(covariance), rtol=1e-3, atol=1e-4)
+
+
+def test_a_start_over_another_encoder_is_taken_and_one_without_is_not() -> None:
+    other = SimpleNamespace(fingerprint="of another backbone", folder="store")
+    given = Namespace(start="default", words="states", encoder="runs/vse")
+    weights, trained = scan_command.earlier(given, other)  # type: ignore[arg-type]
+    assert weights["image"].shape[0] == trained["options"]["width"]
+    with pytest.raises(InputError, match="has the encoder 'default', not 'none'"):
+        scan_command.earlier(Namespace(**{**vars(given), "encoder": ""}), other)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="--words states"):
+        scan_command.earlier(Namespace(**{**vars(given), "words": "gru"}), other)  # type: ignore[arg-type]

@@ -9,20 +9,21 @@ vericap features test_ims.npy --output store            (also .tsv, .h5, a folde
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from vericap.errors import InputError
+from vericap.run.processes import in_order
 from vericap.run.progress import progress
 from vericap.vision import community
 from vericap.vision.images import ImageFile, gather, load_image
 from vericap.vision.regions import LEVELS, MOST, Extractor, detector_boxes
 from vericap.vision.store import Store, Writer
 
-_extractor: Extractor | None = None
+_PART = 16  # images another process is given at a time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +44,16 @@ def run(args: argparse.Namespace) -> int:
     first = Path(args.images[0])
     if len(args.images) == 1 and _is_features(first):
         return _convert(first, args)
-    extractor = _make(args)
+    options = (args.model, args.size, tuple(args.levels), args.boxes, args.regions)
+    extractor = _extractor(*options)
     files = gather(args.images)
     problems: list[str] = []
     with Writer(args.output, extractor.description, width=extractor.width, shard_images=args.shard) as writer:
         done = writer.done()
         waiting = [item for item in files if item.key not in done]
-        results = progress(_extract(waiting, args), what="region features", total=len(waiting), unit="image")
+        results = progress(
+            _extract(waiting, options, args.workers), what="region features", total=len(waiting), unit="image"
+        )
         for key, found in results:
             if isinstance(found, str):
                 problems.append(found)
@@ -68,38 +72,32 @@ def _is_features(path: Path) -> bool:
     return path.suffix in (".npy", ".tsv", ".h5", ".hdf5")
 
 
-def _make(args: argparse.Namespace) -> Extractor:
-    boxes = detector_boxes() if args.boxes == "detector" else None
-    return Extractor(
-        args.model, size=args.size, levels=args.levels, boxes=boxes, boxes_name=args.boxes, most=args.regions
-    )
+@lru_cache(maxsize=1)
+def _extractor(model: str | None, size: int | None, levels: tuple[int, ...], boxes: str, most: int) -> Extractor:
+    """Made once in every process."""
+    found = detector_boxes() if boxes == "detector" else None
+    return Extractor(model, size=size, levels=levels, boxes=found, boxes_name=boxes, most=most)
 
 
-def _start(args: argparse.Namespace) -> None:
-    global _extractor
-    _extractor = _make(args)
-
-
-def _one(item: ImageFile) -> tuple[str, Any]:
-    assert _extractor is not None
-    try:
-        return item.key, _extractor.regions(load_image(item.path))
-    except InputError as error:
-        return item.key, str(error)
-
-
-def _extract(files: list[ImageFile], args: argparse.Namespace) -> Iterator[tuple[str, Any]]:
-    if args.workers <= 1:
-        _start(args)
-        yield from map(_one, files)
+def _extract(files: list[ImageFile], options: tuple[Any, ...], workers: int) -> Iterator[tuple[str, Any]]:
+    """Key and regions of every image, or what is wrong with it."""
+    if workers <= 1:
+        yield from (_one(_extractor(*options), file) for file in files)
         return
-    from multiprocessing import get_context
+    parts = [files[start : start + _PART] for start in range(0, len(files), _PART)]
+    for part in in_order(partial(_several, options), parts, workers):
+        yield from part
 
-    # Fresh processes: ONNX Runtime's threads do not survive a fork. Each has one core, so one thread for NumPy too.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with get_context("spawn").Pool(args.workers, _start, (args,)) as pool:
-        yield from pool.imap(_one, files, chunksize=16)
+
+def _several(options: tuple[Any, ...], files: list[ImageFile]) -> list[tuple[str, Any]]:
+    return [_one(_extractor(*options), file) for file in files]
+
+
+def _one(extractor: Extractor, file: ImageFile) -> tuple[str, Any]:
+    try:
+        return file.key, extractor.regions(load_image(file.path))
+    except InputError as error:
+        return file.key, str(error)
 
 
 def _convert(path: Path, args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
 
 Array = NDArray[Any]
 Photos = Callable[[str], Any]  # image key -> PIL image
+_EXAMPLES = 50  # photos of every source whose activations set the ranges of the 8-bit upper blocks
 _CLAIMING = 2  # captions of every image whose claims are compared in a step
 
 
@@ -47,7 +49,7 @@ class Options:
     contrast: float = 0.1
     pool: int = 6000  # captions drawn in every step, of which `near` become candidates
     near: int = 1024
-    size: int = 384  # input side of the finished backbone; windows fall on whole cells of its 12 x 12 map
+    size: int = 288  # input side of the finished backbone; the 3 x 3 windows are whole cells of its 9 x 9 map
     photo_size: int = 256  # input side of the main source, whose photos may be smaller
     hidden: int = 768
     mirror: bool = True  # maps turned left to right half of the time
@@ -276,17 +278,17 @@ def train(
     validation: Source,
     output: str | Path,
     *,
+    lower: Path,
     plan: Plan,
     options: Options | None = None,
     network: lite.Network | None = None,
-    lower: Path | None = None,
     start: str | Path | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train, then export the backbone (ONNX, int8 weights) and the encoder (safetensors) with their meta
-    files. `lower` holds the frozen blocks the maps were made with, where these are not the network's own;
-    `start` is an earlier training this one begins with (see `begin_with`)."""
+    """Train, then export the backbone (ONNX, 8-bit arithmetic) and the encoder (safetensors) with their meta
+    files. `lower` holds the frozen blocks the maps were made with; `start` is an earlier training this one
+    begins with (see `begin_with`)."""
     options = options or Options()
     network = network or lite.load()
     torch.manual_seed(plan.seed)
@@ -310,7 +312,16 @@ def train(
     else:  # the earlier weights on other lower blocks
         with torch.no_grad():
             trained = {**describe, "steps": 0, "agreement": task.validate()["agreement"]}
-    export(model, network, Path(output), lower=lower, size=options.size, name=name, trained=trained)
+    export(
+        model,
+        network,
+        Path(output),
+        lower=lower,
+        examples=_examples(main, extra),
+        size=options.size,
+        name=name,
+        trained=trained,
+    )
     return trained
 
 
@@ -318,7 +329,7 @@ def begin_with(model: Model, network: lite.Network, start: str | Path) -> dict[s
     """Take over the weights of an earlier training; what it was trained on.
 
     `start` is its output folder, or one that holds only what it wrote (`backbone/` and `vse/`, weights rounded to 8
-    bits); "default" are the shipped parts.
+    bits or less); "default" are the shipped parts.
     """
     folder = store.folder("backbone").parent if start == "default" else Path(start)
     file, written = folder / "best.pt", folder / "backbone" / "backbone.onnx"
@@ -339,11 +350,10 @@ def begin_with(model: Model, network: lite.Network, start: str | Path) -> dict[s
     return found
 
 
-def finished(network: lite.Network, folder: Path, hidden: int = Options.hidden) -> lite.Network:
-    """The network with the best weights of a training."""
-    model = Model(network, Options(hidden=hidden))
-    begin_with(model, network, folder)
-    return model.upper.write(network)
+def _examples(*sources: Source | None) -> list[Array]:
+    """Lower outputs of some photos of every source, as the exported upper blocks take them."""
+    chosen = [source.maps[row : row + 1] for source in sources if source is not None for row in range(_EXAMPLES)]
+    return [np.ascontiguousarray(np.asarray(one, dtype=np.float32).transpose(0, 3, 1, 2)) for one in chosen if len(one)]
 
 
 def export(
@@ -354,18 +364,22 @@ def export(
     size: int,
     name: str,
     trained: dict[str, Any],
-    lower: Path | None = None,
+    lower: Path,
+    examples: list[Array],
 ) -> None:
-    """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256."""
+    """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256.
+
+    `examples` are lower outputs that set the ranges of the upper blocks' 8-bit arithmetic.
+    """
     from vericap.vision.regions import Extractor
 
     backbone, encoder = folder / "backbone", folder / "vse"
     for part in (backbone, encoder):
         part.mkdir(parents=True, exist_ok=True)
-    if lower is None:
-        lite.export(model.upper.write(network), backbone / "backbone.onnx", int8=True)
-    else:
-        lite.export_whole(model.upper.write(network), lower, backbone / "backbone.onnx")
+    with TemporaryDirectory() as scratch:
+        upper = Path(scratch) / "upper.onnx"
+        lite.quantised(model.upper.write(network), upper, examples, first=lite.CUT, last=None)
+        lite.join(lower, upper, backbone / "backbone.onnx")
     source = f"EfficientNet-lite2 ({network.source}, Apache-2.0), upper blocks trained by `vericap train backbone`"
     describe = {
         "name": f"{name}-backbone",

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--features", metavar="STORE", help="write region features of these photos too, for SCAN and FAIEr"
     )
     parser.add_argument("--start", metavar="DIR", help="earlier training to begin with: its output, or `default`")
-    parser.add_argument("--size", type=int, default=384, help="input side of the finished backbone (384)")
+    parser.add_argument("--size", type=int, default=288, help="input side of the finished backbone (288)")
     parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
     add_captions(parser, least=2, help="captions of every photo that are read (5); encoding them takes its time")
@@ -101,9 +101,8 @@ def run(args: argparse.Namespace) -> int:
     )
     print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {args.output}")
     if args.features:
-        finished = backbone.finished(network, Path(args.output))
         file = Path(args.output) / "backbone" / "backbone.onnx"
-        count = backbone_store.write(finished, file, photos, args.features, threads=args.threads)
+        count = backbone_store.write(file, photos, args.features, threads=args.threads)
         print(f"region features of {count} photos are in {args.features}")
     return 0
 

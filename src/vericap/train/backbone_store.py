@@ -23,23 +23,22 @@ Array = NDArray[Any]
 _BLOCK = 16  # photos in one run of the network
 
 
-def write(
-    network: lite.Network, backbone: Path, sources: list[tuple[list[str], Array]], folder: str | Path, *, threads: int
-) -> int:
+def write(backbone: Path, sources: list[tuple[list[str], Array]], folder: str | Path, *, threads: int) -> int:
     """Write windows of all photos into a store, as the exported backbone sees them; how many it holds.
 
-    `network` has the trained weights, `backbone` is its exported file, `sources` are keys with lower maps.
+    `sources` are keys with lower maps.
     """
     extractor = Extractor(backbone)
     windows = pyramid()
     with TemporaryDirectory() as scratch:
         upper = Path(scratch) / "upper.onnx"
-        lite.export(network, upper, first=lite.CUT, int8=True)  # rounded as the exported backbone is
+        lite.upper_part(backbone, upper)
         session = store.session(upper)
+        seam = session.get_inputs()[0].name
 
         def features(maps: Array) -> list[Array]:
             given = np.ascontiguousarray(np.asarray(maps, dtype=np.float32).transpose(0, 3, 1, 2))
-            (found,) = session.run(None, {"x": given})
+            (found,) = session.run(None, {seam: given})
             return [pool(one.transpose(1, 2, 0), windows) for one in found]
 
         total = sum(len(keys) for keys, _ in sources)

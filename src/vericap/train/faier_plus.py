@@ -5,7 +5,7 @@ Parameter names are those that `vericap.models.faier_plus.FaierPlus` reads; a te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,6 +191,15 @@ class FaierPlusModule(nn.Module):
 
     def weights(self) -> dict[str, Array]:
         """What scoring needs, as arrays."""
+        return {name: value.detach().numpy().copy() for name, value in self._named().items()}
+
+    def begin_with(self, weights: Mapping[str, Array]) -> None:
+        """Take over the weights of a written model."""
+        with torch.no_grad():
+            for name, value in self._named().items():
+                value.copy_(torch.from_numpy(np.asarray(weights[name], dtype=np.float32)))
+
+    def _named(self) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {"offset": self.offset, "mix": self.mix, "sharpness": self.sharpness}
         for level, visual in self.visual.items():
             assert isinstance(visual, Visual)
@@ -203,7 +212,7 @@ class FaierPlusModule(nn.Module):
         for name in ("importance", "temperature", "gate"):
             found.update({f"{name}.{level}": value for level, value in getattr(self, name).items()})
         found["calibration"] = self.calibration
-        return {name: value.detach().numpy().copy() for name, value in found.items()}
+        return found
 
 
 def shares(values: Tensor, counts: Tensor) -> Tensor:

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from vericap.models import vse
-from vericap.train import data, kept, options
-from vericap.train import faier_plus_claims as claims
+from vericap.models.store import weights
+from vericap.train import claims, data, faier_plus_claims, kept, options
 from vericap.train import faier_plus_training as training
 from vericap.train.faier_plus_data import Source, source
 from vericap.train.scan_command import encoder_name
@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encoder", default="default", metavar="NAME", help="image-sentence encoder: default or a folder"
     )
+    parser.add_argument("--start", metavar="NAME", help="model to go on from: default or a folder")
     options.add_captions(parser, least=2, help="captions that are read (5)")
+    options.add_teacher(parser)
     parser.add_argument("--ranking", type=float, default=training.Options.ranking, help="weight of changed captions")
     parser.add_argument("--rate", type=float, default=training.Options.rate, help="learning rate")
     options.add_plan(parser, steps=600)
@@ -46,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
             part = part.first(options.VALIDATED)
         features = kept.embedded(kept.StoreFeatures(store, part.keys), model, work / f"{name}-regions.npy")
         per_image = data.PER_IMAGE if name != "coco" else args.captions_per_image
-        return source(part, features, work, name, per_image=per_image, seed=args.seed, threads=args.threads)
+        said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
+        more = {"per_image": per_image, "claims": said, "seed": args.seed, "threads": args.threads}
+        return source(part, features, work, name, **more)
 
     parts = list(options.parts(args, store))
     *sources, dev = [made(name, part) for name, part in parts]
@@ -57,13 +61,15 @@ def run(args: argparse.Namespace) -> int:
         dev,
         output,
         plan=options.plan_of(args),
-        options=training.Options(batch=args.batch, ranking=args.ranking, rate=args.rate),
+        options=training.Options(batch=args.batch, ranking=args.ranking, rate=args.rate, teacher=args.teacher),
         fingerprint=store.fingerprint,
         encoder=encoder,
         token_mean=states.mean(axis=0),
+        start=weights(args.start, "faier_plus") if args.start else None,
         name=args.name,
     )
     folder, known = output / "faier_plus", parts[-2][1]  # Flickr8k's training photos where they are there
-    claims.fit(folder, args.features, known.first(_FITTED), sources[-1].sentences[:_FITTED])
+    fitted = known.first(_FITTED)
+    faier_plus_claims.fit(folder, args.features, fitted, sources[-1].sentences[:_FITTED], sources[-1].claims)
     print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {output / 'faier_plus'}")
     return 0

@@ -18,6 +18,7 @@ from vericap.run.batch import Settings
 from vericap.text import encoder
 from vericap.text.corruptions import Pools, corrupt
 from vericap.train import kept
+from vericap.train.claims import Claims
 from vericap.train.data import Captioned
 from vericap.train.faier_plus import Block
 
@@ -50,6 +51,7 @@ class Source:
     captions: Captions
     altered: Captions  # one copy of every image's first caption
     changed_there: NDArray[np.bool_]  # whether a way to change it was found
+    claims: Claims | None = None  # for the teacher that compares claims
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -66,7 +68,15 @@ class Source:
 
 
 def source(
-    data: Captioned, features: Array, folder: Path, name: str, *, per_image: int, seed: int = 0, threads: int = 1
+    data: Captioned,
+    features: Array,
+    folder: Path,
+    name: str,
+    *,
+    per_image: int,
+    claims: Claims | None = None,
+    seed: int = 0,
+    threads: int = 1,
 ) -> Source:
     """Read, parse and change the captions of some images; what is costly is kept in the folder."""
     settings = Settings(workers=threads, progress=True)
@@ -76,7 +86,8 @@ def source(
     altered = changed_copies(data, [graphs[i * per_image] for i in range(len(data))], seed)
     copies = Captioned(data.keys, [[text or five[0]] for text, five in zip(altered, data.captions)])
     flat = [five[0] for five in copies.captions]
-    copy_states, copy_offsets = kept.token_states(copies, folder, f"{name}-changed", per_image=1, threads=threads)
+    changed = f"{name}-changed-{len(data)}"  # words to exchange come from all of them: fewer photos, other copies
+    copy_states, copy_offsets = kept.token_states(copies, folder, changed, per_image=1, threads=threads)
     return Source(
         features,
         kept.sentences(data, folder, name, threads=threads),
@@ -84,6 +95,7 @@ def source(
         Captions(states, offsets, _layouts(texts, graphs)),
         Captions(copy_states, copy_offsets, _layouts(flat, parse_texts(flat, settings))),
         np.array([text is not None for text in altered]),
+        claims,
     )
 
 

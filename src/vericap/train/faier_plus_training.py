@@ -2,12 +2,14 @@
 
 For every image some captions are references (0 to 3, drawn at random), others candidates; the teacher is the cosine
 between a candidate and the image's captions that were *not* given, so that references are used as people use them: to
-guess what a further person would say. Every level and part learns it on its own (distillation); the sum learns to
-tell images apart (0.1 InfoNCE) and to put a caption above a copy with one claim changed (ranking).
+guess what a further person would say. With the teacher `claims` half of it is the likeness of what they claim. Every
+level and part learns it on its own (distillation); the sum learns to tell images apart (0.1 InfoNCE) and to put a
+caption above a copy with one claim changed (ranking).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from torch import Tensor
 from vericap.models.faier_plus import LEVELS
 from vericap.train import losses
 from vericap.train.backbone import write_meta
+from vericap.train.claims import Said
 from vericap.train.data import PER_IMAGE, Draw
 from vericap.train.faier_plus import Block, FaierPlusModule, References
 from vericap.train.faier_plus_data import Source
@@ -44,6 +47,7 @@ class Options:
     contrast: float = 0.1
     ranking: float = 0.1  # weight of the loss on changed captions
     margin: float = 0.03  # by which a caption should stand above its changed copy, in the teacher's cosine
+    teacher: str = "sentences"  # or `claims`: what their scene graphs claim counts as much
 
 
 class Task:
@@ -53,6 +57,9 @@ class Task:
         self.model, self.sources, self.options, self.dev = model, sources, options, dev
         self._draws = [Draw(len(source), share, 11 + i) for i, (source, share) in enumerate(zip(sources, shares))]
         self._pairs = near_pairs(np.asarray(dev.sentences, dtype=np.float32))
+        if dev.claims is not None:
+            rows, columns, target = self._pairs
+            self._pairs = rows, columns, losses.half(target, dev.claims.graded(rows, columns, 1))
         self._boxes = torch.from_numpy(pyramid(WINDOWS))
 
     def _visual(self, features: Array) -> dict[str, Tensor]:
@@ -111,6 +118,7 @@ class Batch:
         features, sentences, own, held, candidates, altered, changed = [], [], [], [], [], [], []
         references: list[Block] = []
         images: list[Array] = []
+        said: list[Said] = []
         before = 0
         for source, draw in zip(sources, draws):
             rows = draw.batch(step)
@@ -126,17 +134,24 @@ class Batch:
             candidates.append(source.texts((rows[:, None] * source.per_image + picked).reshape(-1)))
             altered.append(source.changed(rows))
             changed.append(source.changed_there[rows])
+            if source.claims is not None:
+                said.append(source.claims.of_images(rows))
             image, place = np.nonzero(use)
             if len(image):
                 references.append(source.texts(rows[image] * source.per_image + given[image, place]))
                 images.append(before + image)
             before += len(rows)
         vectors, chosen, kept = (torch.from_numpy(np.concatenate(part)) for part in (sentences, own, held))
+        target = losses.held_out(losses.cosines(vectors, chosen), chosen, kept)
+        if said:
+            every = Said.joined(said)
+            claimed = losses.Claimed(every.vectors, every.weights, every.counts, chosen)
+            target = losses.half(target, claimed.target(kept))
         return cls(
             np.concatenate(features),
             Block.joined(candidates + altered),
             References(Block.joined(references), torch.from_numpy(np.concatenate(images))) if references else None,
-            losses.held_out(losses.cosines(vectors, chosen), chosen, kept),
+            target,
             torch.from_numpy(np.concatenate(changed)),
         )
 
@@ -175,10 +190,14 @@ def train(
     fingerprint: str,
     encoder: str,
     token_mean: Array,
+    start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
     name: str = "vericap-faier-plus",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train, then write `faier_plus/` with weights (float16) and meta.json below the folder."""
+    """Train, then write `faier_plus/` with weights (float16) and meta.json below the folder.
+
+    `start` are weights and meta file of a model this one begins with.
+    """
     from safetensors.numpy import save_file
 
     torch.manual_seed(plan.seed)
@@ -190,7 +209,14 @@ def train(
         {"params": [p for p in model.parameters() if id(p) not in fast], "lr": options.rate},
         {"params": slow, "lr": 10 * options.rate},
     ]
-    describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": shares}
+    describe: dict[str, Any] = {
+        "options": asdict(options),
+        "photos": [len(source) for source in sources],
+        "shares": shares,
+    }
+    if start is not None:
+        model.begin_with(start[0])
+        describe["before"] = start[1].get("trained", {})
     trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
     task = Task(model, sources, shares, dev, options)
     state = trainer.run(task.losses, task.validate)

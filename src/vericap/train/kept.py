@@ -21,7 +21,7 @@ from vericap.models.vse import Vse
 from vericap.run.progress import Bar
 from vericap.text.encoder import WIDTH, Encoder
 from vericap.train.data import PER_IMAGE, Captioned
-from vericap.vision.store import Store
+from vericap.vision.store import Store, save
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -114,7 +114,7 @@ def _append_states(
                 stream.write(part.states.tobytes())
                 offsets = np.concatenate([offsets, offsets[-1] + part.offsets[1:]])
             stream.flush()
-            _save(offsets_file, offsets)
+            save(offsets_file, offsets)
             bar.advance(len(texts))
 
 
@@ -205,10 +205,3 @@ def _hold(stream: IO[bytes], file: Path) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise InputError(f"another process is making {file}; start again when it has finished") from error
-
-
-def _save(file: Path, array: Array) -> None:
-    part = file.with_suffix(".part")
-    with part.open("wb") as stream:
-        np.save(stream, array, allow_pickle=False)
-    os.replace(part, file)

@@ -1,14 +1,12 @@
-"""EfficientNet-lite2 with folded batch norms: the frozen lower blocks as ONNX, the upper ones as a torch
-module.
+"""EfficientNet-lite2 with folded batch norms: the frozen lower blocks as ONNX, the upper ones as a torch module.
 
-Batch-norm statistics stay as they were learned on ImageNet, so each norm is folded into the convolution
-before it;
-what is left is convolutions, ReLU6 and additions. Point-wise convolutions are matrix products over pixels
-(NHWC).
+Batch-norm statistics stay as they were learned on ImageNet, so each norm is folded into the convolution before it;
+what is left is convolutions, ReLU6 and additions. Point-wise convolutions are matrix products over pixels (NHWC).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +26,7 @@ Layer = tuple[Array, Array]  # weight (out, in, k, k), bias (out,)
 STAGES = ((1, 1), (3, 2), (3, 2), (4, 2), (4, 1), (5, 2), (1, 1))  # blocks, stride of the first
 CUT = 15  # blocks below are frozen; their output is 1/16 of the image's side with 120 channels
 _EPSILON = 1e-3
+_UPPER = "upper/"  # before the names of the upper part in a joined file
 
 
 @dataclass
@@ -102,15 +101,11 @@ def padding(kernel: int, stride: int) -> tuple[int, int]:
     return (kernel - 2) // 2, kernel - 2 - (kernel - 2) // 2
 
 
-def export(network: Network, file: str | Path, *, first: int = 0, last: int | None = None, int8: bool = False) -> None:
-    """Write blocks first..last as ONNX (stem before block 0, head after the last one).
-
-    `int8` stores weights as 8-bit integers with one scale per output channel; they are widened when the model is
-    opened, so the arithmetic stays float32 and only the file shrinks.
-    """
+def export(network: Network, file: str | Path, *, first: int = 0, last: int | None = None) -> None:
+    """Write blocks first..last as ONNX in float32 (stem before block 0, head after the last one)."""
     import onnx
 
-    graph = _Graph(int8=int8)
+    graph = _Graph()
     end = len(network.blocks) if last is None else last
     value = "x"
     if first == 0:
@@ -126,36 +121,51 @@ def export(network: Network, file: str | Path, *, first: int = 0, last: int | No
     onnx.save(model, str(file))
 
 
-def export_whole(network: Network, lower: str | Path, file: str | Path) -> None:
-    """Write the backbone with ready lower blocks (`quantised`) under the upper ones of the network."""
+def join(lower: str | Path, upper: str | Path, file: str | Path) -> None:
+    """Write lower and upper blocks as one network."""
     import onnx
     from onnx import compose
 
-    below = onnx.load(str(lower))
-    with TemporaryDirectory() as scratch:
-        part = Path(scratch) / "upper.onnx"
-        export(network, part, first=CUT, int8=True)
-        above = onnx.load(str(part))
+    below, above = onnx.load(str(lower)), onnx.load(str(upper))
     above.ir_version = below.ir_version = max(above.ir_version, below.ir_version)
-    join = [(below.graph.output[0].name, "upper/x")]
-    whole = compose.merge_models(below, compose.add_prefix(above, "upper/"), io_map=join)
+    seam = [(below.graph.output[0].name, f"{_UPPER}x")]
+    whole = compose.merge_models(below, compose.add_prefix(above, _UPPER), io_map=seam)
     onnx.checker.check_model(whole)
     onnx.save(whole, str(file))
 
 
+def upper_part(whole: str | Path, file: str | Path) -> None:
+    """Write the upper blocks of a network that `join` wrote, as they are."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    model = onnx.load(str(whole))
+    nodes = [node for node in model.graph.node if node.output[0].startswith(_UPPER)]
+    constants = [item for item in model.graph.initializer if item.name.startswith(_UPPER)]
+    known = {item.name for item in constants} | {name for node in nodes for name in node.output}
+    (seam,) = {name for node in nodes for name in node.input if name and name not in known}
+    given = helper.make_tensor_value_info(seam, TensorProto.FLOAT, ["n", None, "h", "w"])
+    graph = helper.make_graph(nodes, "upper", [given], list(model.graph.output), constants)
+    part = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    onnx.checker.check_model(part)
+    onnx.save(part, str(file))
+
+
 def with_upper(network: Network, file: str | Path) -> Network:
-    """The network with the upper blocks and the head of a backbone that `export_whole` or `export` wrote in 8 bits."""
+    """The network with the upper blocks and the head of a backbone that was written with 8-bit arithmetic."""
     import onnx
     from onnx import numpy_helper
 
     constants = {
-        item.name.removeprefix("upper/"): numpy_helper.to_array(item) for item in onnx.load(str(file)).graph.initializer
+        item.name.removeprefix(_UPPER): numpy_helper.to_array(item) for item in onnx.load(str(file)).graph.initializer
     }
 
     def layer(name: str) -> Layer:
         try:
-            weight = constants[f"{name}.weight.q"].astype(np.float32) * constants[f"{name}.weight.s"]
-            return weight, constants[f"{name}.bias"].copy()
+            weight = constants[f"{name}.weight_quantized"].astype(np.float32)
+            weight *= constants[f"{name}.weight_scale"][:, None, None, None]
+            bias = constants[f"{name}.bias_quantized"] * constants[f"{name}.bias_quantized_scale"]
+            return weight, bias.astype(np.float32)
         except KeyError as error:
             raise VericapError(f"{file} was not written by `vericap train backbone` ({error} is missing)") from None
 
@@ -166,10 +176,13 @@ def with_upper(network: Network, file: str | Path) -> Network:
     return Network(network.stem, network.blocks[:CUT] + trained, layer("head"), source=network.source)
 
 
-def quantised(network: Network, file: str | Path, examples: Sequence[Array]) -> None:
-    """Write the frozen lower blocks with 8-bit arithmetic: half the time, ranges taken from example images.
+def quantised(
+    network: Network, file: str | Path, examples: Sequence[Array], *, first: int = 0, last: int | None = CUT
+) -> None:
+    """Write blocks first..last (the frozen ones) with 8-bit arithmetic, ranges taken from example inputs: about half
+    the time.
 
-    The upper blocks are then trained on what these blocks give, so nothing is lost to the rounding later.
+    What learns from these blocks learns from what they give, so that little is lost to the rounding.
     """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
@@ -178,31 +191,34 @@ def quantised(network: Network, file: str | Path, examples: Sequence[Array]) -> 
             self._left = iter(examples)
 
         def get_next(self) -> dict[str, Array] | None:
-            image = next(self._left, None)
-            return None if image is None else {"x": image}
+            given = next(self._left, None)
+            return None if given is None else {"x": given}
 
     with TemporaryDirectory() as scratch:
-        part = Path(scratch) / "lower.onnx"
-        export(network, part, last=CUT)
-        quantize_static(
-            str(part),
-            str(file),
-            Examples(),
-            quant_format=QuantFormat.QDQ,
-            per_channel=True,
-            # Weights of 7 bits: sums of 8-bit products overflow on processors without 8-bit dot products (AVX2), and
-            # one photo would have different features on different machines.
-            reduce_range=True,
-            weight_type=QuantType.QInt8,
-            activation_type=QuantType.QUInt8,
-        )
+        part = Path(scratch) / "part.onnx"
+        export(network, part, first=first, last=last)
+        logging.disable(logging.WARNING)  # it advises to fold what is folded here already
+        try:
+            quantize_static(
+                str(part),
+                str(file),
+                Examples(),
+                quant_format=QuantFormat.QDQ,
+                per_channel=True,
+                # Weights of 7 bits: sums of 8-bit products overflow on processors without 8-bit dot products
+                # (AVX2), and one photo would have different features on different machines.
+                reduce_range=True,
+                weight_type=QuantType.QInt8,
+                activation_type=QuantType.QUInt8,
+            )
+        finally:
+            logging.disable(logging.NOTSET)
 
 
 class _Graph:
-    def __init__(self, *, int8: bool) -> None:
+    def __init__(self) -> None:
         from onnx import numpy_helper
 
-        self.int8 = int8
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self._tensor = numpy_helper.from_array
@@ -219,22 +235,12 @@ class _Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def _weight(self, name: str, weight: Array) -> str:
-        if not self.int8:
-            return self._constant(name, weight)
-        flat = np.abs(weight.reshape(len(weight), -1)).max(axis=1)
-        scale = np.maximum(flat / 127.0, 1e-12).astype(np.float32)
-        rounded = np.clip(np.round(weight / scale[:, None, None, None]), -127, 127).astype(np.int8)
-        # A cast and a product of constants: ONNX Runtime folds them when the file is opened.
-        wide = self._node("Cast", [self._constant(f"{name}.q", rounded)], f"{name}.wide", to=1)
-        return self._node("Mul", [wide, self._constant(f"{name}.s", scale[:, None, None, None])], name)
-
     def convolution(
         self, value: str, name: str, layer: Layer, *, stride: int = 1, groups: int = 1, active: bool = True
     ) -> str:
         kernel = layer[0].shape[2]
         begin, end = padding(kernel, stride)
-        inputs = [value, self._weight(f"{name}.weight", layer[0]), self._constant(f"{name}.bias", layer[1])]
+        inputs = [value, self._constant(f"{name}.weight", layer[0]), self._constant(f"{name}.bias", layer[1])]
         out = self._node(
             "Conv",
             inputs,

@@ -157,14 +157,19 @@ def source(
 
 
 def earlier(args: argparse.Namespace, store: Store) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The model to go on from, weights and training, if it was trained on these features and this encoder."""
+    """The model to go on from, weights and training.
+
+    Encoders put the regions of any features into the sentence space, so a model over one encoder begins well over
+    another; without an encoder the features must be the same.
+    """
     weights, meta = models.weights(args.start, "scan")
-    check_same(store.fingerprint, str(store.folder), meta["fingerprint"], meta["name"])
     if args.words != "states" or meta["words"] != "states":
         raise InputError("--start goes on from a model with --words states")
-    if meta.get("encoder", "") != encoder_name(args.encoder):
-        given, its = args.encoder or "none", meta.get("encoder") or "none"
-        raise InputError(f"--start {args.start} has the encoder '{its}', not '{given}': name its own with --encoder")
+    its = meta.get("encoder") or ""
+    if bool(its) != bool(args.encoder):
+        raise InputError(f"--start {args.start} has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")
+    if not its:
+        check_same(store.fingerprint, str(store.folder), meta["fingerprint"], meta["name"])
     return weights, meta.get("trained", {})
 
 

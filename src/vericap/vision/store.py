@@ -143,8 +143,8 @@ class Writer:
             return
         number = f"{len(self._shards):05d}"
         counts = [len(item[1]) for item in self._pending]
-        _save(self.folder / f"features-{number}.npy", np.concatenate([item[1] for item in self._pending]))
-        _save(self.folder / f"boxes-{number}.npy", np.concatenate([item[2] for item in self._pending]))
+        save(self.folder / f"features-{number}.npy", np.concatenate([item[1] for item in self._pending]))
+        save(self.folder / f"boxes-{number}.npy", np.concatenate([item[2] for item in self._pending]))
         shard = {
             "file": number,
             "images": len(counts),
@@ -168,10 +168,10 @@ class Writer:
                 names.append(name)
         index = np.array(rows, dtype=_PLACE)
         index.sort(order="key")
-        _save(self.folder / "index.npy", index)
+        save(self.folder / "index.npy", index)
         encoded = [name.encode("utf-8") for name in names]
         width = max(map(len, encoded), default=1) or 1
-        _save(self.folder / "names.npy", np.array(encoded, dtype=f"S{width}"))
+        save(self.folder / "names.npy", np.array(encoded, dtype=f"S{width}"))
         _write_json(self.folder / "meta.json", self._meta(complete=True))
 
     def __enter__(self) -> Writer:
@@ -299,7 +299,8 @@ def _open(file: Path) -> Array:
         raise InputError(f"{file} cannot be read ({error}); make the store again with `vericap features`") from error
 
 
-def _save(file: Path, array: Array) -> None:
+def save(file: Path, array: Array) -> None:
+    """Write an array whole or not at all."""
     part = file.with_suffix(".part")
     with part.open("wb") as stream:
         np.save(stream, array, allow_pickle=False)
