@@ -56,20 +56,25 @@ def coverage(low: Array, high: Array, cells: int) -> Array:
 def pool(features: Array, boxes: Array) -> Array:
     """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
     error."""
+    features = np.ascontiguousarray(features)  # networks give the channels first
     height, width, depth = features.shape
-    edges = boxes.astype(np.float64) * (width, height, width, height)
-    cells = np.rint(edges).astype(np.int64)
-    whole = np.abs(edges - cells).max(initial=0.0) < 1e-4 and (cells[:, 2:] > cells[:, :2]).all()
-    if whole:  # windows of the pyramid: plain means, and no library's threads for a tiny product
-        found = [features[y0:y1, x0:x1].reshape(-1, depth).mean(axis=0) for x0, y0, x1, y1 in cells.tolist()]
-        return np.asarray(found, dtype=np.float32).reshape(len(boxes), depth)
     down = coverage(boxes[:, 1], boxes[:, 3], height)
     across = coverage(boxes[:, 0], boxes[:, 2], width)
-    weights = (down[:, :, None] * across[:, None, :]).reshape(len(boxes), height * width)
-    area = weights.sum(axis=1, keepdims=True)
+    area = down.sum(axis=1) * across.sum(axis=1)
     if len(boxes) and float(area.min()) <= 0:
         raise VericapError(f"box {boxes[int(area.argmin())].tolist()} has no area inside the image")
-    return np.asarray((weights / area) @ features.reshape(height * width, depth), dtype=np.float32)
+    found = np.empty((len(boxes), depth), dtype=np.float32)
+    for box in range(len(boxes)):  # sums, not a matrix product: its threads would wait for work on another core
+        y, x = _inside(down[box]), _inside(across[box])
+        weights = down[box, y, None] * (across[box, x] / area[box])
+        found[box] = (features[y, x] * weights[:, :, None]).reshape(-1, depth).sum(axis=0)
+    return found
+
+
+def _inside(covered: Array) -> slice:
+    """The cells of which a box covers something."""
+    cells = np.flatnonzero(covered)
+    return slice(int(cells[0]), int(cells[-1]) + 1)
 
 
 class Extractor:
