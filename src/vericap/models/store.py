@@ -41,6 +41,12 @@ def path(name: str, file: str, *, check: bool = True) -> Path:
     return found
 
 
+def write_meta(folder: Path, describe: dict[str, Any]) -> None:
+    """meta.json with the SHA-256 of every other file of the folder."""
+    files = {file.name: sha256(file) for file in sorted(folder.iterdir()) if file.name != "meta.json"}
+    (folder / "meta.json").write_text(json.dumps({**describe, "files": files}, indent=1), "utf-8")
+
+
 def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and meta file of the shipped `part` (model "default") or of a folder that `vericap train` wrote."""
     from safetensors import SafetensorError

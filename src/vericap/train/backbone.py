@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,8 @@ from torch import nn
 from vericap.errors import InputError, VericapError
 from vericap.models import store
 from vericap.train import lite, losses
-from vericap.train.claims import Claims, Said
+from vericap.train.backbone_export import examples, export, save_encoder
+from vericap.train.claims import Claims, Said, halved
 from vericap.train.data import PER_IMAGE, Captioned, Draw
 from vericap.train.trainer import Losses, Plan, Trainer
 from vericap.train.validate import agreement, near_pairs, recall
@@ -34,7 +34,6 @@ from vericap.vision.regions import LEVELS, coverage, pixels, pyramid
 
 Array = NDArray[Any]
 Photos = Callable[[str], Any]  # image key -> PIL image
-_EXAMPLES = 50  # photos of every source whose activations set the ranges of the 8-bit upper blocks
 _CLAIMING = 2  # captions of every image whose claims are compared in a step
 
 
@@ -185,10 +184,7 @@ class Task:
         self._draw = Draw(len(main), options.batch - share, seed)
         self._draw_extra = Draw(len(extra), share, seed + 1) if extra is not None else None
         self._validation = validation
-        self._pairs = near_pairs(np.asarray(validation.texts, dtype=np.float32))
-        if validation.claims is not None:
-            rows, columns, target = self._pairs
-            self._pairs = rows, columns, losses.half(target, validation.claims.graded(rows, columns, 1))
+        self._pairs = halved(near_pairs(np.asarray(validation.texts, dtype=np.float32)), validation.claims)
 
     @property
     def _sources(self) -> list[tuple[Source, Draw]]:
@@ -267,7 +263,7 @@ def _claimed(
     every = torch.ones(captions.shape[:2])
     target = losses.held_out(losses.cosines(captions, own), own, every)
     target = torch.cat([target, captions.mean(dim=1) @ near.t()], dim=1)
-    claimed = losses.Claimed(said.vectors, said.weights, said.counts, own).target(every)
+    claimed = said.compared(own).target(every)
     candidates = captions[torch.arange(len(own))[:, None], own].flatten(0, 1)
     return torch.cat([candidates, near]), losses.half(target, claimed)
 
@@ -309,7 +305,7 @@ def train(
         state = trainer.run(task.losses, task.validate)
         trainer.load_best()
         trained = {**describe, "steps": state.best_step, "agreement": state.best}
-    else:  # the earlier weights on other lower blocks
+    else:  # the earlier weights, written again: over other lower blocks, say
         with torch.no_grad():
             trained = {**describe, "steps": 0, "agreement": task.validate()["agreement"]}
     export(
@@ -317,7 +313,7 @@ def train(
         network,
         Path(output),
         lower=lower,
-        examples=_examples(main, extra),
+        examples=examples(main, extra),
         size=options.size,
         name=name,
         trained=trained,
@@ -348,76 +344,6 @@ def begin_with(model: Model, network: lite.Network, start: str | Path) -> dict[s
         raise InputError(f"{folder} holds no finished training (best.pt is missing); --start names its output folder")
     found: dict[str, Any] = json.loads(meta.read_text("utf-8"))["trained"]
     return found
-
-
-def _examples(*sources: Source | None) -> list[Array]:
-    """Lower outputs of some photos of every source, as the exported upper blocks take them."""
-    chosen = [source.maps[row : row + 1] for source in sources if source is not None for row in range(_EXAMPLES)]
-    return [np.ascontiguousarray(np.asarray(one, dtype=np.float32).transpose(0, 3, 1, 2)) for one in chosen if len(one)]
-
-
-def export(
-    model: Model,
-    network: lite.Network,
-    folder: Path,
-    *,
-    size: int,
-    name: str,
-    trained: dict[str, Any],
-    lower: Path,
-    examples: list[Array],
-) -> None:
-    """Write `backbone/` and `vse/` below the folder, each with a meta.json that names its files' SHA-256.
-
-    `examples` are lower outputs that set the ranges of the upper blocks' 8-bit arithmetic.
-    """
-    from vericap.vision.regions import Extractor
-
-    backbone, encoder = folder / "backbone", folder / "vse"
-    for part in (backbone, encoder):
-        part.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as scratch:
-        upper = Path(scratch) / "upper.onnx"
-        lite.quantised(model.upper.write(network), upper, examples, first=lite.CUT, last=None)
-        lite.join(lower, upper, backbone / "backbone.onnx")
-    source = f"EfficientNet-lite2 ({network.source}, Apache-2.0), upper blocks trained by `vericap train backbone`"
-    describe = {
-        "name": f"{name}-backbone",
-        "model": "backbone.onnx",
-        "size": size,
-        "licence": "Apache-2.0",
-        "source": source,
-        "trained": trained,
-    }
-    write_meta(backbone, describe)
-    extractor = Extractor(backbone / "backbone.onnx", size=size)
-    save_encoder(model.head, encoder, extractor.fingerprint, name=name, trained=trained)
-
-
-def save_encoder(head: Head, folder: Path, features: str, *, name: str, trained: dict[str, Any]) -> None:
-    """Write `vse.safetensors` (float16) and its meta.json; `features` is the extractor's fingerprint."""
-    from safetensors.numpy import save_file
-
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {
-        "linear": head.linear.weight,
-        "linear_bias": head.linear.bias,
-        "hidden": head.hidden.weight,
-        "hidden_bias": head.hidden.bias,
-        "output": head.output.weight,
-        "output_bias": head.output.bias,
-        "sharpness": head.sharpness.exp(),
-    }
-    halved = {key: value.detach().numpy().astype(np.float16) for key, value in weights.items()}
-    save_file(halved, folder / "vse.safetensors")
-    describe = {
-        "name": name,
-        "fingerprint": features,
-        "licence": "Apache-2.0",
-        "source": "trained by `vericap train backbone`, `vericap train vse`; text side: the shipped sentence encoder",
-        "trained": trained,
-    }
-    write_meta(folder, describe)
 
 
 def train_encoder(
@@ -454,9 +380,3 @@ def train_encoder(
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
     save_encoder(model.head, Path(output) / "vse", fingerprint, name=name, trained=trained)
     return trained
-
-
-def write_meta(folder: Path, describe: dict[str, Any]) -> None:
-    """meta.json with the SHA-256 of every other file of the folder."""
-    files = {file.name: store.sha256(file) for file in sorted(folder.iterdir()) if file.name != "meta.json"}
-    (folder / "meta.json").write_text(json.dumps({**describe, "files": files}, indent=1), "utf-8")

@@ -16,11 +16,12 @@ from vericap.metrics.spice_soft import SpiceSoft, covered, phrase_mean
 from vericap.models.faier_plus import runs
 from vericap.run.batch import Settings
 from vericap.text.encoder import WIDTH, Encoder, normalise
-from vericap.train import kept
+from vericap.train import kept, losses
 from vericap.train.data import PER_IMAGE, Captioned
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
+Pairs = tuple[Ints, Ints, NDArray[np.float32]]  # images, captions, target
 
 
 @dataclass
@@ -38,6 +39,10 @@ class Said:
             torch.cat([part.weights for part in parts]),
             torch.cat([part.counts for part in parts]),
         )
+
+    def compared(self, own: torch.Tensor) -> losses.Claimed:
+        """Claims of the candidates, which `own` (images, k) names, beside those of all captions."""
+        return losses.Claimed(self.vectors, self.weights, self.counts, own)
 
 
 @dataclass
@@ -70,6 +75,12 @@ class Claims:
                 similar = (own.vectors @ theirs.vectors.t()).numpy()
                 found[row] = np.mean(covered(similar, own.weights.numpy(), theirs.weights.numpy()))
         return found
+
+
+def halved(pairs: Pairs, said: Claims | None) -> Pairs:
+    """Graded pairs with likeness of claims as half of their target, where claims are there."""
+    rows, columns, target = pairs
+    return pairs if said is None else (rows, columns, losses.half(target, said.graded(rows, columns, 1)))
 
 
 def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Claims:

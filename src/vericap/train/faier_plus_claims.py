@@ -13,10 +13,10 @@ from safetensors.numpy import load_file, save_file
 from vericap.metrics.faier_plus import Scorer
 from vericap.models import faier_plus
 from vericap.models.faier_plus import CLAIMS, PARTS
+from vericap.models.store import write_meta
 from vericap.run.batch import Batch, Settings
 from vericap.samples import Sample
 from vericap.train import losses
-from vericap.train.backbone import write_meta
 from vericap.train.claims import Claims
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.train.validate import near_pairs

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vericap.models.faier_plus import LEVELS
+from vericap.models.store import write_meta
 from vericap.train import losses
-from vericap.train.backbone import write_meta
-from vericap.train.claims import Said
+from vericap.train.claims import Said, halved
 from vericap.train.data import PER_IMAGE, Draw
 from vericap.train.faier_plus import Block, FaierPlusModule, References
 from vericap.train.faier_plus_data import Source
@@ -56,10 +56,7 @@ class Task:
     def __init__(self, model: FaierPlusModule, sources: list[Source], shares: list[int], dev: Source, options: Options):
         self.model, self.sources, self.options, self.dev = model, sources, options, dev
         self._draws = [Draw(len(source), share, 11 + i) for i, (source, share) in enumerate(zip(sources, shares))]
-        self._pairs = near_pairs(np.asarray(dev.sentences, dtype=np.float32))
-        if dev.claims is not None:
-            rows, columns, target = self._pairs
-            self._pairs = rows, columns, losses.half(target, dev.claims.graded(rows, columns, 1))
+        self._pairs = halved(near_pairs(np.asarray(dev.sentences, dtype=np.float32)), dev.claims)
         self._boxes = torch.from_numpy(pyramid(WINDOWS))
 
     def _visual(self, features: Array) -> dict[str, Tensor]:
@@ -144,9 +141,7 @@ class Batch:
         vectors, chosen, kept = (torch.from_numpy(np.concatenate(part)) for part in (sentences, own, held))
         target = losses.held_out(losses.cosines(vectors, chosen), chosen, kept)
         if said:
-            every = Said.joined(said)
-            claimed = losses.Claimed(every.vectors, every.weights, every.counts, chosen)
-            target = losses.half(target, claimed.target(kept))
+            target = losses.half(target, Said.joined(said).compared(chosen).target(kept))
         return cls(
             np.concatenate(features),
             Block.joined(candidates + altered),

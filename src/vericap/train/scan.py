@@ -21,8 +21,8 @@ from torch import nn
 
 from vericap.errors import VericapError
 from vericap.models.scan import Attention, Scan
+from vericap.models.store import write_meta
 from vericap.train import losses
-from vericap.train.backbone import write_meta
 from vericap.train.data import PER_IMAGE, Draw
 from vericap.train.scan_data import Batch, Source, Text, TextStates
 from vericap.train.trainer import Losses, Plan, Trainer

@@ -172,7 +172,7 @@ class Batch:
         """The candidates' claims beside those of all captions."""
         if self.said is None:
             return None
-        return losses.Claimed(self.said.vectors, self.said.weights, self.said.counts, self.own)
+        return self.said.compared(self.own)
 
     def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
         """What the image's captions say of the candidates; `held` leaves the references out. Where claims are there,
