@@ -26,7 +26,9 @@ test: $(VENV)/full lint
 
 lint: $(VENV)/full
 	$(BIN)/ruff check src tests tools benchmarks
+	$(BIN)/ruff format --check src tests tools benchmarks
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 wheel: $(VENV)/full
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
+from vericap.core.samples import Sample
 from vericap.meta.datasets import flickr8k, pascal50s
-from vericap.samples import Sample
 
 ROOT = Path(os.environ.get("VERICAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 GROUPS = ("HC", "HI", "HM", "MM")

@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
 from vericap.metrics.chair import Chair, ChairS
-from vericap.run.batch import Batch
 from vericap.run.significance import aggregate
-from vericap.samples import Sample
 
 SYSTEMS = ("m2_transformer", "blip2", "llava15_brief", "llava15_default")
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 import coco_data
 import numpy as np
 
+from vericap.core.samples import Sample
 from vericap.metrics import registry
-from vericap.run.batch import Batch
-from vericap.samples import Sample
+from vericap.run.engine import Run
 from vericap.text import ptb
 
 NAMES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d", "meteor"]
@@ -76,13 +76,9 @@ def tool_scores(candidates: dict[str, str], references: dict[str, list[str]], na
 
 
 def our_scores(candidates: dict[str, str], references: dict[str, list[str]], names: list[str]) -> Scores:
-    batch = Batch.of(Sample(key, text, tuple(references[key])) for key, text in candidates.items())
-    scores: Scores = {}
-    for metric in registry.resolve(names):
-        values = metric.statistics(batch, metric.prepare(batch)).values
-        count = np.array(float(len(batch)))
-        scores[metric.label] = float(metric.corpus(values.sum(axis=0), count)), metric.captions(values)
-    return scores
+    samples = [Sample(key, text, tuple(references[key])) for key, text in candidates.items()]
+    result = Run(registry.resolve(names)).score(samples)
+    return {name: (float(result.corpus[name]), result[name]) for name in result.metrics}
 
 
 def available(names: list[str]) -> list[str]:
@@ -129,9 +125,7 @@ def main() -> None:
         middle = time.perf_counter()
         ours = our_scores(candidates, references, names)
         end = time.perf_counter()
-        cells = [
-            f"{np.abs(ours[n][1] - theirs[n][1]).max():.1e} / {abs(ours[n][0] - theirs[n][0]):.1e}" for n in names
-        ]
+        cells = [f"{np.abs(ours[n][1] - theirs[n][1]).max():.1e} / {abs(ours[n][0] - theirs[n][0]):.1e}" for n in names]
         times = f"{middle - start:.1f} | {end - middle:.2f}"
         print(f"| {name} | {len(candidates):,} | {' | '.join(cells)} | {times} |", flush=True)
 

@@ -55,16 +55,20 @@ def run_tool(candidates: dict[str, str], references: dict[str, list[str]], meteo
 
 
 def run_ours(candidates: dict[str, str], references: dict[str, list[str]], meteor: bool) -> tuple[float, float]:
-    from vericap.metrics import bleu, cider, registry, rouge  # noqa: F401  imports are outside both clocks
-    from vericap.run.batch import Batch
-    from vericap.samples import Sample
+    from vericap.core.batch import Batch
+    from vericap.core.samples import Sample
+    from vericap.metrics import registry
+    from vericap.run.analyses import Tokens
+    from vericap.run.plan import analysed
 
+    metrics = registry.resolve("meteor" if meteor else METRICS)  # imports are outside both clocks
     start = clock()
     batch = Batch.of(Sample(key, text, tuple(references[key])) for key, text in candidates.items())
     if meteor:
-        batch.analysis("tokens")
+        analysed(batch, Tokens())
         start = clock()
-    for metric in registry.resolve("meteor" if meteor else METRICS):
+    for metric in metrics:
+        analysed(batch, *metric.requires(batch.settings))
         values = metric.statistics(batch, metric.prepare(batch)).values
         metric.captions(values)
         metric.corpus(values.sum(axis=0), values.shape[0])

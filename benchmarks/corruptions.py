@@ -2,7 +2,7 @@
 
     python benchmarks/corruptions.py [--captions 500] [--references 4] [--references 0] [--metrics NAME ...]
 
-Flickr8k dev captions against the same captions with one claim changed (see `vericap.text.corruptions`): an object,
+Flickr8k dev captions against the same captions with one claim changed (see `vericap.graphs.corruptions`): an object,
 an attribute, a relation or a number replaced, content words shuffled, subject and object swapped. Share of pairs in
 which the right caption scores higher, ties 1/2.
 
@@ -21,10 +21,12 @@ import numpy as np
 from caption_sets import ROOT
 from metric_runs import photos, scored, short, usable
 
-from vericap.report.tables import Table
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
-from vericap.text.corruptions import KINDS, Pools, corruptions
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
+from vericap.graphs.corruptions import KINDS, Pools, corruptions
+from vericap.run.analyses.graphs import parse_texts
+from vericap.run.runtime import Runtime
 from vericap.train.data import flickr8k
 
 METRICS = ("bleu-4", "rouge-l", "meteor", "cider-d", "spice", "spice-soft", "sentence", "lm", "vse", "reo-relevance",
@@ -38,9 +40,7 @@ def cases(count: int, *, seed: int, split: str = "dev") -> dict[str, list[tuple[
     pool = random.Random(seed).sample(pool, min(len(pool), 3 * count + 200))
     right = [data.captions[key][place] for key, place in pool]
     others = [tuple(c for i, c in enumerate(data.captions[key]) if i != place) for key, place in pool]
-    batch = Batch.of([Sample(str(i), text) for i, text in enumerate(right)], Settings())
-    found = batch.analysis("graphs")
-    graphs = [found[i] for i in batch.candidates]
+    graphs = list(parse_texts(right, Runtime.of(Settings())))
     made = corruptions(right, graphs, seed=seed, avoid=others, pools=Pools.of(right, graphs, minimum=2))
     result: dict[str, list[tuple[str, str, tuple[str, ...], str]]] = {kind: [] for kind in KINDS}
     for text, rest, (key, _), wrong in zip(right, others, pool, made):

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from caption_sets import crowd, expert, pascal
 
+from vericap.core import onnx
+from vericap.core.batch import Batch
 from vericap.metrics.registry import make
-from vericap.models import store
-from vericap.run.batch import Batch
+from vericap.run.analyses import Sentences
 from vericap.text.encoder import Encoder
 
 
@@ -27,10 +28,10 @@ class Float32(Encoder):
 
     def __init__(self, model: Path) -> None:
         super().__init__()
-        self._network = store.session(model)
+        self._float32 = onnx.session(model)
 
     def session(self) -> Any:
-        network = self._network
+        network = self._float32
 
         class Session:
             def run(self, names: list[str], feed: dict[str, np.ndarray]) -> Any:
@@ -57,7 +58,7 @@ def main() -> None:
         vectors = made[name] = encoder.encode(texts)
         rate = len(texts) / (time.process_time() - start)
         for batch in (*batches.values(), *pairs):
-            batch.provide("sentences", vectors[[place[text] for text in batch.texts]])
+            batch.put(Sentences(), vectors[[place[text] for text in batch.texts]])
         print(f"{name}: {rate:.0f} captions per CPU second")
         for pool in ("mean", "best"):
             metric = make(f"sentence:pool={pool}")

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from metric_runs import photos, scored, short, usable
 
-from vericap.report.tables import Table
-from vericap.samples import Sample
+from vericap.core.samples import Sample
+from vericap.core.table import Table
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "faier-candidates.png"
 DEMO = Path(str(files("vericap") / "data" / "demo"))
@@ -114,9 +114,9 @@ def draw(found: dict[str, np.ndarray], path: Path) -> None:
     """A row per photo: photo, candidates, scores; red where the incorrect candidate is not below."""
     from PIL import Image
 
-    from vericap.report.figures import _pyplot, _save
+    from vericap.report.figures import pyplot, save
 
-    plt = _pyplot()
+    plt = pyplot()
     names = list(found)
     figure, grid = plt.subplots(
         len(CANDIDATES), 2, figsize=(10.5, 1.75 * len(CANDIDATES)), gridspec_kw={"width_ratios": (1, 5)}
@@ -134,7 +134,7 @@ def draw(found: dict[str, np.ndarray], path: Path) -> None:
     figure.text(0.02, 0.014, "Red: not above the incorrect candidate.", fontsize=7.5, color="#c0392b")
     figure.text(0.02, 0.003, CREDITS, fontsize=6.5, color="#555555")
     figure.tight_layout(rect=(0, 0.022, 1, 0.99), h_pad=0.6)
-    _save(figure, path)
+    save(figure, path)
     with Image.open(path) as large:  # few colours: a quarter of the size
         small = large.convert("RGB").quantize(200)
     small.save(path, optimize=True)

@@ -14,10 +14,11 @@ import argparse
 import numpy as np
 from caption_sets import ROOT
 
-from vericap.meta.grounding import analyse, grounded, grounding_table, labels_of_boxes
-from vericap.run.batch import Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.meta.grounding import analyse, grounded, grounding_table, labels_of_boxes, word_map
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 from vericap.train.data import flickr8k
 from vericap.vision.detector import Detector
 from vericap.vision.images import find, load_image
@@ -37,7 +38,7 @@ def main() -> None:
     data, folder = flickr8k(ROOT / "flickr8k", "dev"), ROOT / "flickr8k" / "Images"
     keys, captions = data.keys[: args.photos], data.captions[: args.photos]
     samples = [Sample(key, five[0], (), key) for key, five in zip(keys, captions)]
-    result = score_batch(samples, args.metrics, Settings(images=folder, explain=True))
+    reasons = Run(resolve(args.metrics), Settings(images=folder)).explain(samples, full=True)
     detector = Detector.shipped()
     boxes, labels = [], []
     for key in keys:
@@ -51,9 +52,9 @@ def main() -> None:
     table = {}
     for metric in args.metrics:
         items = []
-        for reason, places, named in zip(result.statistics[metric].explanations, boxes, labels):
+        for reason, places, named in zip(reasons[metric], boxes, labels):
             if reason is not None:
-                regions = np.array(reason["boxes"], dtype=np.float64)
+                regions = np.array(word_map(reason).boxes, dtype=np.float64)
                 items.append(grounded(reason, labels_of_boxes(regions, places, named, overlap=0.3)))
         table[metric] = analyse(items, names=names)
     print(grounding_table(table).markdown())

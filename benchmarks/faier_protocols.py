@@ -17,9 +17,9 @@ from caption_sets import ROOT
 from metric_runs import photos, scored, short, usable, works_without_references
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from vericap.core.samples import Sample
+from vericap.core.table import Table
 from vericap.meta.datasets import flickr8k
-from vericap.report.tables import Table
-from vericap.samples import Sample
 
 # Table 1 of the paper, x100
 PAPER = {"meteor": 35.0, "cider-d": 31.4, "spice": 47.8, "tiger": 51.7}

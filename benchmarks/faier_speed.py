@@ -17,7 +17,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,15 @@ from metric_runs import photos, short, usable
 from spice_memory import captions as coco_captions
 from spice_memory import resident
 
+from vericap.core.batch import Batch
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
 from vericap.metrics.registry import make
-from vericap.report.tables import Table
-from vericap.run.batch import Batch
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.run.analyses import Graphs, PhotoRegions, Regions
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
 
 REGIONS, WIDTH, WORDS = 36, 1280, 5000
 
@@ -52,13 +56,13 @@ class Made:
     def __init__(self, batch: int, d: int, seed: int = 0) -> None:
         import torch
 
-        from vericap.models.faier import EMPTY, UNKNOWN, Config
-        from vericap.train.faier import FaierModule
+        from vericap.models.faier import EMPTY, UNKNOWN, FaierConfig
+        from vericap.train.faier.network import FaierModule
 
         torch.manual_seed(seed)
         words = random.Random(seed)
         vocabulary = [UNKNOWN, EMPTY, *(f"w{i}" for i in range(WORDS))]
-        self.net = FaierModule(Config(width=WIDTH, d=d), vocabulary)
+        self.net = FaierModule(FaierConfig(width=WIDTH, d=d), vocabulary)
         self.features = torch.randn(batch, REGIONS, WIDTH)
         self.boxes, self.mask = torch.rand(batch, REGIONS, 4), torch.ones(batch, REGIONS, dtype=torch.bool)
 
@@ -163,8 +167,8 @@ def scoring(args: argparse.Namespace) -> Table:
             if not references and "references" in metric.needs:
                 continue
             batch = Batch.of(rows_of(args.candidates, args.images, references), settings)
-            ready = {analysis: batch.analysis(analysis) for analysis in metric.analyses}
-            wall, cpu = min((timed(metric, batch, ready) for _ in range(3)), key=lambda found: found[1])
+            analysed(batch, *metric.requires(settings))
+            wall, cpu, _ = fastest(partial(metric.statistics, batch), 3)
             shown.add(short(name), references, "ready", len(batch), len(batch) / wall, len(batch) / cpu)
         if metric.name == "faier":
             wall, cpu = encoded(batch)
@@ -175,45 +179,41 @@ def scoring(args: argparse.Namespace) -> Table:
     return shown
 
 
-def timed(metric: Any, batch: Batch, ready: dict[str, Any]) -> tuple[float, float]:
-    """A run that finds its analyses but nothing that an earlier run of the metric has kept."""
-    fresh = batch.rows(range(len(batch)))
-    for name, value in ready.items():
-        fresh.provide(name, value)
-    return fastest(lambda: metric.statistics(fresh, metric.prepare(fresh)), 1)[:2]
-
-
 def encoded(batch: Batch) -> tuple[float, float]:
     """FAIEr with the union of every photo and its references ready, as when many systems are judged: candidates are
     read, encoded and matched."""
-    from vericap.metrics.faier import Judge
+    from vericap.metrics.batching import references_of
+    from vericap.metrics.faier.judge import Judge, UnionBlock
     from vericap.models import faier
-    from vericap.models.faier_batch import Encodings
+    from vericap.models.faier.together import Encodings
 
-    judge = Judge(batch, faier.load("default"), references=True)
-    blocks = list(judge.blocks())
+    regions, graphs = batch[Regions.of(batch.settings)], batch[Graphs.of(batch.settings)]
+    judge = Judge(batch, faier.load("default"), graphs, regions, references_of(batch))
+    blocks = list(judge.blocks(np.arange(len(batch))))
 
     def score() -> None:
         judge._encodings = Encodings(judge.model)
         for block in blocks:
-            block.nodes = judge._read(np.unique(batch.candidates[block.rows]))
+            nodes = judge.read(np.unique(batch.candidates[block.rows]))
+            fresh = UnionBlock(block.cases, nodes, block.visual, block.mask, block.levels)
             for level in judge.model.levels:
-                judge.score(block, level)
+                judge.scores(fresh, level)
 
     wall, cpu, _ = fastest(score, 3)
     return wall, cpu
 
 
-def anew(metric: Any, batch: Batch) -> tuple[float, float]:
+def anew(metric: Metric, batch: Batch) -> tuple[float, float]:
     """A run with an empty cache: every distinct caption is parsed and encoded, photos are there already."""
-    from tempfile import TemporaryDirectory
+    settings = Settings(images=ROOT / "flickr8k" / "Images", cache="off")
+    samples = [batch.sample(row) for row in range(len(batch))]
 
-    with TemporaryDirectory() as folder:
-        settings = photos(ROOT / "flickr8k" / "Images", cache=Path(folder))
-        fresh = Batch.of((batch.sample(row) for row in range(len(batch))), settings)
-        if "regions" in metric.analyses:
-            fresh.provide("regions", batch.analysis("regions"))
-        wall, cpu, _ = fastest(lambda: score_batch(fresh, [metric]), 1)
+    def score() -> None:
+        fresh = Batch.of(samples, settings)
+        fresh.put(PhotoRegions(), batch[Regions.of(settings)])
+        metric.statistics(analysed(fresh, *metric.requires(settings)))
+
+    wall, cpu, _ = fastest(score, 2)  # the first one opens parser and encoder
     return wall, cpu
 
 
@@ -242,7 +242,7 @@ def memory(args: argparse.Namespace) -> Table:
     for name in good:
         done = 0
         for part in streamed(args.captions, args.images):
-            score_batch(part, [name], settings)
+            Run([make(name)], settings).score(part)
             done += len(part)
             shown.add(short(name), done, resident())
     shown.notes = left_out

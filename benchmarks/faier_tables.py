@@ -25,11 +25,11 @@ from coco_data import karpathy, systems
 from faier_protocols import PAPER, PAPER_FAIER, fitted_table, protocol_table
 from metric_runs import photos, scored, short, usable, works_without_references
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
 from vericap.meta.published import published_for
-from vericap.report.tables import Table
-from vericap.run.batch import Settings
-from vericap.samples import Sample
 
 METRICS = ("bleu-1", "bleu-4", "rouge-l", "meteor", "cider-d", "spice", "tiger", "faier", "faier-plus")
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "faier-references.png"
@@ -210,9 +210,9 @@ def figure4(names: list[str], args: argparse.Namespace) -> Table:
 
 
 def draw_curves(found: dict[str, dict[int, np.ndarray]], path: Path) -> None:
-    from vericap.report.figures import COLOURS, MARKERS, _pyplot, _save
+    from vericap.report.figures import COLOURS, MARKERS, pyplot, save
 
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(6.4, 4.2))
     for place, (name, taus) in enumerate(found.items()):
         counts = sorted(taus)
@@ -223,7 +223,7 @@ def draw_curves(found: dict[str, dict[int, np.ndarray]], path: Path) -> None:
     axes.set_title("Flickr8k-Expert")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    _save(figure, path)
+    save(figure, path)
 
 
 TABLES: dict[str, Callable[[list[str], argparse.Namespace], Table]] = {

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 from caption_sets import ROOT, pascal
 
+from vericap.core.samples import Sample
 from vericap.metrics.registry import make
-from vericap.run.batch import Batch
-from vericap.samples import Sample
+from vericap.run.engine import Run
 
 
 def swap(words: list[str], dice: random.Random) -> list[str]:
@@ -58,8 +58,7 @@ def dev_captions(count: int) -> list[list[str]]:
 
 
 def score(metric: str, texts: list[str]) -> np.ndarray:
-    made = make(metric)
-    return made.statistics(Batch.of(Sample(str(i), text) for i, text in enumerate(texts))).values[:, 0]
+    return Run([make(metric)]).score([Sample(str(i), text) for i, text in enumerate(texts)])[metric]
 
 
 def main() -> None:

@@ -19,11 +19,12 @@ from pathlib import Path
 import numpy as np
 from caption_sets import GROUPS, ROOT, expert, pascal
 
-from vericap.run.batch import Settings
-from vericap.run.engine import score_batch
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import Extractor
-from vericap.vision.store import Writer
+from vericap.vision.store import FeatureWriter
 
 REO = ("reo-relevance", "reo-extraness", "reo-omission")
 GROUPS_OF = {
@@ -37,7 +38,7 @@ def seen_by(trained: Path, samples: list, photos: Path) -> Path:
     """A store with the photos' features as a trained backbone gives them."""
     extractor = Extractor(trained / "backbone" / "backbone.onnx")
     folder = trained / f"judged-{photos.parent.name}"
-    with Writer(folder, extractor.description, width=1280) as writer:
+    with FeatureWriter(folder, extractor.description, width=1280) as writer:
         for key in sorted({str(sample.image) for sample in samples} - set(writer.done())):
             writer.add(key, *extractor.regions(load_image(find(key, photos))))
     return folder
@@ -47,7 +48,7 @@ def scores(samples: list, names: list[str], photos: Path, trained: Path | None) 
     settings = Settings(images=photos, workers=1)
     if trained:
         settings = Settings(features=seen_by(trained, samples, photos), workers=1)
-    result = score_batch(samples, names, settings)
+    result = Run(resolve(names), settings).score(samples)
     return {name: np.asarray(result[name], dtype=float) for name in names}
 
 

@@ -17,43 +17,46 @@ from pathlib import Path
 import numpy as np
 from caption_sets import ROOT
 
-from vericap.metrics.faier_plus import Scorer
-from vericap.models import faier, scan, vse
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.models import faier
+from vericap.models.faier_plus.scorer import FaierPlusScorer, ReadTexts
+from vericap.run.analyses import (
+    FaierPlusWeights,
+    FaierWeights,
+    Graphs,
+    Grounding,
+    PhraseVectors,
+    Regions,
+    RegionVectors,
+    Sentences,
+    TokenStates,
+    VseWeights,
+)
+from vericap.run.plan import analysed
 from vericap.train.data import PER_IMAGE, Captioned, flickr8k
 from vericap.train.validate import recall
-from vericap.vision.store import Regions, check_same
 
 Matrix = Callable[[Batch, str], np.ndarray]  # batch of all captions, model -> (images, texts of the batch)
 
 
-def regions_for(batch: Batch, model: vse.Vse | scan.Scan) -> Regions:
-    """The batch's regions, if they are what the model was trained on."""
-    found: Regions = batch.analysis("regions")
-    check_same(found.fingerprint, "these photos", model.fingerprint, model.name)
-    return found
-
-
 def vse_matrix(batch: Batch, model: str) -> np.ndarray:
-    encoder = vse.load(model)
-    regions = regions_for(batch, encoder)
-    return encoder.matrix(encoder.embed(regions.features), regions.mask, batch.analysis("sentences"))
+    encoder, vectors, regions = VseWeights(model), RegionVectors(model), Regions.of(batch.settings)
+    analysed(batch, encoder, vectors, regions, Sentences())
+    return batch[encoder].matrix(batch[vectors], batch[regions].mask, batch[Sentences()])
 
 
 def scan_matrix(batch: Batch, model: str) -> np.ndarray:
-    grounded = scan.load(model)
-    regions = regions_for(batch, grounded)
-    states = batch.analysis("token_states") if grounded.meta["words"] == "states" else None
-    mask = regions.mask.astype(np.float32)
-    return grounded.matrix(grounded.regions(regions.features), mask, grounded.words(batch.texts, states))
+    found = analysed(batch, Grounding(model))[Grounding(model)]
+    return found.model.matrix(found.regions, found.mask, found.words)
 
 
 def faier_matrix(batch: Batch, model: str) -> np.ndarray:
     """FAIEr without references: each word's and triplet's best region, averaged over the caption."""
-    network = faier.load(model)
-    regions: Regions = batch.analysis("regions")
-    graphs = batch.analysis("graphs")
+    weights, graphed, seen = FaierWeights(model), Graphs.of(batch.settings), Regions.of(batch.settings)
+    analysed(batch, weights, graphed, seen)
+    network, graphs, regions = batch[weights], batch[graphed], batch[seen]
     words, triplets = zip(*(faier.reading(text, graph) for text, graph in zip(batch.texts, graphs)))
     nodes = network.captions(words, triplets)
     visual = network.regions(regions.features, regions.boxes, regions.mask)
@@ -69,7 +72,11 @@ def faier_matrix(batch: Batch, model: str) -> np.ndarray:
 
 
 def faier_plus_matrix(batch: Batch, model: str) -> np.ndarray:
-    return Scorer(batch, model, references=False).matrix()
+    weights, graphs, regions = FaierPlusWeights(model), Graphs.of(batch.settings), Regions.of(batch.settings)
+    phrases, vectors = PhraseVectors(graphs), RegionVectors(weights.encoder.name)
+    analysed(batch, weights, TokenStates(), graphs, phrases, regions, vectors)
+    texts = ReadTexts(batch.texts, batch[TokenStates()], batch[graphs], batch[phrases])
+    return FaierPlusScorer(batch[weights], texts, batch[regions], batch[vectors]).matrix()
 
 
 # One line for a new model: name -> function of a batch and of the model's name or folder.

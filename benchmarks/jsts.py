@@ -21,12 +21,15 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.graphs import japanese
 from vericap.graphs.ja import ginza
-from vericap.graphs.ja.match import Rules, score_tuples
+from vericap.graphs.ja.match import MatchRules, score_tuples
 from vericap.metrics import registry
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.analyses.graphs import parse_texts
+from vericap.run.engine import Run
+from vericap.run.results import Result
 from vericap.text.japanese import representative, tokenize
 
 ROOT = Path(os.environ.get("VERICAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -42,12 +45,10 @@ def pairs(part: str, count: int | None) -> tuple[list[Pair], np.ndarray]:
     return [(row["sentence1"], row["sentence2"]) for row in rows], np.array([row["label"] for row in rows])
 
 
-def by_metric(name: str, texts: Sequence[Pair], batch: Batch) -> np.ndarray:
-    """A metric of the product, both ways."""
-    metric = registry.make(name)
-    statistics = metric.statistics(batch, metric.prepare(batch))
-    scores = metric.captions(statistics.values)
-    return (scores[: len(texts)] + scores[len(texts) :]) / 2
+def both_ways(result: Result, name: str) -> np.ndarray:
+    """A metric of the product, the mean of both directions."""
+    half = len(result.ids) // 2
+    return (result[name][:half] + result[name][half:]) / 2
 
 
 def lemma_overlap(texts: Sequence[Pair]) -> np.ndarray:
@@ -133,7 +134,7 @@ def unrepaired_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
-def by_tuples(texts: Sequence[Pair], tuples: dict[str, list[tuple[str, ...]]], rules: Rules) -> np.ndarray:
+def by_tuples(texts: Sequence[Pair], tuples: dict[str, list[tuple[str, ...]]], rules: MatchRules) -> np.ndarray:
     return np.array([score_tuples(tuples[one], [tuples[other]], rules=rules).f1 for one, other in texts])
 
 
@@ -157,7 +158,7 @@ def ablation(texts: Sequence[Pair], labels: np.ndarray) -> None:
     for parser, make in parsers.items():
         tuples = make()
         for extension in (False, True):
-            scores = by_tuples(texts, tuples, Rules(synonyms=extension, spelling=representative))
+            scores = by_tuples(texts, tuples, MatchRules(synonyms=extension, spelling=representative))
             report(f"{parser} / {'synonyms' if extension else 'no extension'}", scores, labels)
 
 
@@ -172,15 +173,17 @@ def main() -> None:
     print(f"{'':42s} Pears Spear Kend.  zeros")
     both = [*texts, *((other, one) for one, other in texts)]
     samples = [Sample(str(i), one, (other,)) for i, (one, other) in enumerate(both)]
-    batch = Batch.of(samples, Settings(lang="ja", tokenizer="sudachi"))
+    run = Run(registry.resolve(METRICS), Settings(lang="ja"))
+    result = run.score(samples)
     report("METEOR formula, exact matches", exact_meteor(texts), labels)
     report("content-lemma F1", lemma_overlap(texts), labels)
     for name in METRICS:
-        report(name, by_metric(name, texts, batch), labels)
+        report(name, both_ways(result, name), labels)
     if not arguments.no_ablation:
         print("\nAblation (parser / graph extension)")
         ablation(texts, labels)
-    lengths = Counter(len(graph.tuples()) for graph in batch.analysis("graphs"))
+    distinct = list(dict.fromkeys(text for pair in texts for text in pair))
+    lengths = Counter(len(graph.tuples()) for graph in parse_texts(distinct, run.runtime, lang="ja"))
     mean = sum(size * count for size, count in lengths.items()) / sum(lengths.values())
     print(f"\ntuples per caption: {mean:.2f}; captions without any: {lengths[0]}")
 

@@ -20,16 +20,20 @@ from pathlib import Path
 import numpy as np
 from caption_sets import ROOT, expert, pascal
 
+from vericap.core import onnx
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
 from vericap.metrics.vse import Vse
-from vericap.models import store, vse
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
-from vericap.train import backbone, data, kept, lite
-from vericap.train.trainer import Plan
+from vericap.run.analyses import PhotoRegions, Regions, RegionVectors, Sentences, VseWeights
+from vericap.run.plan import analysed
+from vericap.train import data, kept
+from vericap.train.backbone import lite, onnx_files
+from vericap.train.trainer import TrainPlan
 from vericap.train.validate import recall
+from vericap.train.vse.training import VseOptions, VseSource, train_encoder
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import Extractor, pool, pyramid
-from vericap.vision.store import Regions
+from vericap.vision.store import RegionTable
 
 SIZES = (5_000, 10_000, 20_000, 40_000, 80_000, 113_113)
 COLUMNS = {"expert": "Expert tau-c", "pascal": "PASCAL-50S", "i2t": "R@1 image to text", "t2i": "R@1 text to image"}
@@ -42,9 +46,9 @@ class Backbone:
     def __init__(self, output: Path, lower: Path, size: int) -> None:
         network = lite.load()
         upper, whole = output / "upper.onnx", output / "imagenet.onnx"
-        lite.export(network, upper, first=lite.CUT)
-        lite.join(lower, upper, whole)
-        self._upper = store.session(upper)
+        onnx_files.export(network, upper, first=lite.CUT)
+        onnx_files.join(lower, upper, whole)
+        self._upper = onnx.session(upper)
         self._windows = pyramid()
         self.extractor = Extractor(whole, size=size)
         self.output = output
@@ -98,38 +102,37 @@ class Judges:
             for key, five in zip(self.test.keys, self.test.captions)
             for k, text in enumerate(five)
         ]
-        batch = self._batch(samples)
-        encoder, regions = vse.load(str(folder)), batch.analysis("regions")
-        scores = encoder.matrix(encoder.embed(regions.features), regions.mask, batch.analysis("sentences"))
+        batch, encoder = self._batch(samples, folder), VseWeights(str(folder))
+        vectors, mask = batch[RegionVectors(str(folder))], batch[Regions()].mask
+        scores = batch[encoder].matrix(vectors, mask, batch[Sentences()])
         found = recall(scores[:, batch.candidates])
         return {"expert": tau, "pascal": accuracy, "i2t": found["i2t_r1"], "t2i": found["t2i_r1"], **found}
 
     def _captions(self, samples: list[Sample], folder: Path) -> np.ndarray:
-        return Vse(model=str(folder)).statistics(self._batch(samples)).values[:, 0]
+        return Vse(model=str(folder)).statistics(self._batch(samples, folder)).values[:, 0]
 
-    def _batch(self, samples: list[Sample]) -> Batch:
-        batch = Batch.of(samples, Settings())
+    def _batch(self, samples: list[Sample], folder: Path) -> Batch:
+        """Samples with the windows as regions, and what `vse` reads of them."""
+        batch = Batch.of(samples)
         boxes = pyramid()
         items = [(np.asarray(self.windows[key], dtype=np.float32), boxes) for key in batch.image_keys]
-        batch.provide("regions", Regions.of(items, self.print))
-        return batch
+        batch.put(PhotoRegions(), RegionTable.of(items, self.print))
+        return analysed(batch, *Vse(model=str(folder)).requires(batch.settings))
 
 
-def trained(
-    size: int, sources: tuple[backbone.Source, backbone.Source], judges: Judges, args: argparse.Namespace
-) -> dict:
+def trained(size: int, sources: tuple[VseSource, VseSource], judges: Judges, args: argparse.Namespace) -> dict:
     """Figures of the encoder trained on the first `size` photos."""
     folder = args.output / str(size)
     result = folder / "result.json"
     if result.is_file():
         return json.loads(result.read_text())
     windows, validation = sources
-    plan = Plan(
+    plan = TrainPlan(
         steps=args.steps, validate=args.validate, warmup=min(100, max(args.steps // 10, 1)), threads=args.threads
     )
-    options = backbone.Options(batch=args.batch, mirror=False, head_rate=1e-3)
-    part = backbone.Source(windows.maps[:size], windows.texts[:size])
-    state = backbone.train_encoder(
+    options = VseOptions(batch=args.batch, mirror=False, head_rate=1e-3)
+    part = VseSource(windows.maps[:size], windows.texts[:size])
+    state = train_encoder(
         part, None, validation, folder, plan=plan, options=options, fingerprint=judges.print, quiet=args.quiet
     )
     found = {"photos": size, "steps": state["steps"], "agreement": state["agreement"], **judges.score(folder / "vse")}
@@ -182,13 +185,13 @@ def main() -> None:
     sizes = sorted({min(size, len(maps)) for size in args.sizes})
     network = Backbone(args.output, args.work / "lower.onnx", args.size)
     dev = data.flickr8k(_FLICKR, "dev").first(args.images)
-    validation = backbone.Source(
+    validation = VseSource(
         network.of_photos(dev.keys, _FLICKR / "Images", "dev", args.threads),
         kept.sentences(dev, args.work, "dev", threads=args.threads),
     )
     windows = network.of_maps(maps[: max(sizes)], "coco", args.threads)
     judges = Judges(network, args.threads, args.images)
-    rows = [trained(size, (backbone.Source(windows, captions), validation), judges, args) for size in sizes]
+    rows = [trained(size, (VseSource(windows, captions), validation), judges, args) for size in sizes]
     print("| COCO photos |", " | ".join(COLUMNS.values()), "|\n|---|---|---|---|---|")
     for row in rows:
         print(f"| {row['photos']:,} |", " | ".join(f"{row[name]:.1f}" for name in COLUMNS), "|")

@@ -16,20 +16,23 @@ import numpy as np
 from caption_sets import expert
 from pycocoevalcap.meteor.meteor import Meteor as Tool
 
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.metrics.meteor import Meteor
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.analyses import Tokens
+from vericap.run.plan import analysed
 
 Tau = Callable[[np.ndarray], float]
 
 
 def compare(name: str, samples: list[Sample], *, tokenizer: str = "ptb", tau: Tau | None = None) -> bool:
     batch = Batch.of(samples, Settings(tokenizer=tokenizer))
-    tokens = batch.analysis("tokens")
+    tokens = analysed(batch, Tokens(tokenizer))[Tokens(tokenizer)]
     lines = [" ".join(tokens[text]) for text in range(len(tokens))]
     metric = Meteor()
     start = time.perf_counter()
-    values = metric.statistics(batch).values
+    values = metric.statistics(analysed(batch, *metric.requires(batch.settings))).values
     ours, corpus = metric.captions(values), float(metric.corpus(values.sum(axis=0), np.array(len(batch))))
     middle = time.perf_counter()
     references = {row: [lines[text] for text in batch.references(row)] for row in range(len(batch))}

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from vericap.samples import Sample
+from vericap.core.samples import Sample
 
 ROOT = Path(os.environ.get("VERICAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SYSTEMS = ("m2_transformer", "blip2", "llava15_brief", "llava15_default")

@@ -26,14 +26,15 @@ def ours(count: int) -> dict[str, float]:
     start = time.perf_counter()
     import numpy as np
 
+    from vericap.core.batch import Batch
     from vericap.metrics.meteor import Meteor
-    from vericap.run.batch import Batch
+    from vericap.run.analyses import Tokens
+    from vericap.run.plan import analysed
 
-    batch = Batch.of(samples)
-    batch.analysis("tokens")
+    batch = analysed(Batch.of(samples), Tokens())
     tokenised = time.perf_counter()
     metric = Meteor()
-    values = metric.statistics(batch).values
+    values = metric.statistics(analysed(batch, *metric.requires(batch.settings))).values
     corpus = float(metric.corpus(values.sum(axis=0), np.array(len(batch))))
     end = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

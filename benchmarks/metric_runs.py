@@ -1,4 +1,4 @@
-"""Score many sets of samples with any metrics, each set as a corpus of its own, in as few runs as possible."""
+"""Score many sets of samples with any metrics, each set as a corpus of its own, in one run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.errors import VericapError
-from vericap.metrics.base import Metric
-from vericap.metrics.registry import make
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import make, resolve
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
 Scores = dict[str, list[np.ndarray]]
 
@@ -35,7 +36,7 @@ def usable(names: Sequence[str], sample: Sample, settings: Settings) -> tuple[li
             metric = make(name)
             if "references" in metric.needs and not sample.references:
                 continue
-            score_batch([sample], [metric], settings)
+            Run([metric], settings).score([sample])
             good.append(name)
         except (VericapError, ImportError) as error:
             left_out.append(f"`{name}` is left out: {error}.".replace("..", "."))
@@ -45,26 +46,18 @@ def usable(names: Sequence[str], sample: Sample, settings: Settings) -> tuple[li
 def scored(sets: Sequence[Sequence[Sample]], names: Sequence[str], settings: Settings) -> Scores:
     """Scores of every set; higher is better, and what cannot be judged comes last.
 
-    Metrics that read the corpus first (document frequencies) see each set alone; the others see all sets at once,
-    so that every distinct text and image is analysed once.
+    Sets are parts of one run: every distinct text and image is analysed once, and metrics that read the corpus first
+    (document frequencies) see each set alone.
     """
-    found: Scores = {}
-    flat = [sample for samples in sets for sample in samples]
-    places = np.cumsum([len(samples) for samples in sets])[:-1]
-    batch = Batch.of(
-        [Sample(str(i), s.candidate, s.references, s.image, s.objects) for i, s in enumerate(flat)], settings
-    )
-    for name in names:
-        metric = make(name)
-        if type(metric).prepare is Metric.prepare:
-            found[name] = np.split(_better(metric, batch), places)
-        else:
-            found[name] = [_better(metric, Batch.of(list(samples), settings)) for samples in sets]
-    return found
+    if not names:
+        return {}
+    metrics = resolve(list(names))
+    results = Run(metrics, settings).score_parts({str(number): samples for number, samples in enumerate(sets)})
+    return {metric.label: [_better(metric, result) for result in results.values()] for metric in metrics}
 
 
-def _better(metric: Metric, batch: Batch) -> np.ndarray:
-    values = np.asarray(score_batch(batch, [metric])[metric.label], dtype=float)
+def _better(metric: Metric, result: Result) -> np.ndarray:
+    values = np.asarray(result[metric.label], dtype=float)
     signed = -values if metric.direction == "lower" else values
     return np.where(np.isnan(signed), -np.inf, signed)
 

@@ -25,11 +25,12 @@ import numpy as np
 from coco_data import coco_captions
 
 from vericap.cli import main as vericap
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 from vericap.vision.regions import Extractor
-from vericap.vision.store import Store, Writer
+from vericap.vision.store import FeatureStore, FeatureWriter
 
 METRICS = {"vse": "vse", "reo": "reo-relevance:truth=image,reo-extraness:truth=image,reo-omission:truth=image"}
 TEXTS = 500  # distinct captions; encoding them is left out of the time
@@ -63,7 +64,7 @@ def made_store(folder: Path, images: int) -> None:
     extractor = Extractor()
     rng = np.random.default_rng(0)
     block = np.abs(rng.normal(size=(256, 14, extractor.width))).astype(np.float16)
-    with Writer(folder, extractor.description, width=extractor.width) as writer:
+    with FeatureWriter(folder, extractor.description, width=extractor.width) as writer:
         for number in range(images):
             writer.add(f"{number:012d}", block[number % 256], extractor.windows)
 
@@ -72,7 +73,7 @@ def opening(folder: Path) -> None:
     times = []
     for _ in range(5):
         started = time.perf_counter()
-        store = Store(folder)
+        store = FeatureStore(folder)
         times.append(time.perf_counter() - started)
     print(f"opening a store of {len(store):,} images: {1000 * min(times):.1f} ms", flush=True)
 
@@ -85,10 +86,10 @@ def samples(count: int, per_image: int) -> list[Sample]:
 def scored(names: str, count: int, folder: Path, workers: int) -> tuple[float, float]:
     """Seconds of scoring, by the clock and of this process's processor."""
     given = samples(count, PER_IMAGE)
-    settings = Settings(features=folder, workers=workers)
-    score_batch(given[:TEXTS], names, settings)  # models loaded, captions in the cache
+    run = Run(resolve(names), Settings(features=folder, workers=workers))
+    run.score(given[:TEXTS])  # models loaded, captions in the cache
     started, used = time.perf_counter(), time.process_time()
-    score_batch(given, names, settings)
+    run.score(given)
     return time.perf_counter() - started, time.process_time() - used
 
 
@@ -103,10 +104,10 @@ def pairs(folder: Path, count: int) -> None:
 
 def flat(folder: Path) -> None:
     """Memory over all images of the store, in one run."""
-    given = samples(len(Store(folder)), 1)
+    given = samples(len(FeatureStore(folder)), 1)
     names = ",".join(METRICS.values())
-    batch = Batch.of(given, Settings(features=folder))
-    score_batch(given[:TEXTS], names, batch.settings)
+    run = Run(resolve(names), Settings(features=folder))
+    run.score(given[:TEXTS])
     seen: list[tuple[float, dict[str, float]]] = []
     done = threading.Event()
 
@@ -117,7 +118,7 @@ def flat(folder: Path) -> None:
     watcher = threading.Thread(target=watch)
     started = time.perf_counter()
     watcher.start()
-    score_batch(batch, names)
+    run.score(given)
     done.set()
     watcher.join()
     end = time.perf_counter()

@@ -16,9 +16,10 @@ import numpy as np
 from caption_edits import Case, added, dropped
 from caption_sets import ROOT
 
-from vericap.run.batch import Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 from vericap.train.data import flickr8k
 
 MEASURES = ("reo-relevance", "reo-extraness", "reo-omission")
@@ -33,7 +34,7 @@ def right(cases: list[Case], *, model: str = "default") -> dict[str, dict[str, f
         for side, text in enumerate((case.before, case.after))
     ]
     names = [f"{measure}:truth={truth}:model={model}" for measure in MEASURES for truth in TRUTHS]
-    result = score_batch(samples, names, Settings(images=ROOT / "flickr8k" / "Images"))
+    result = Run(resolve(names), Settings(images=ROOT / "flickr8k" / "Images")).score(samples)
     values = [np.asarray(result[label], dtype=float) for label in result.metrics]
     shares = iter([100 * float((scores[0::2] > scores[1::2]).mean()) for scores in values])
     return {measure: {truth: next(shares) for truth in TRUTHS} for measure in MEASURES}

@@ -21,15 +21,22 @@ import numpy as np
 from caption_edits import Case, added, dropped
 from caption_sets import ROOT
 
-from vericap.metrics.grounding import Grounding
-from vericap.metrics.reo_reasons import beyond, residual
-from vericap.metrics.word_meanings import content
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.metrics.reo.explanation import beyond
+from vericap.metrics.reo.groups import groups
+from vericap.metrics.reo.measures import residual
 from vericap.models.scan import unit
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.models.word_meanings import content
+from vericap.run.analyses import Grounding, WordMeanings
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
 from vericap.train.data import flickr8k
 
+SETTINGS = Settings(images=ROOT / "flickr8k" / "Images")
 Words = Callable[[Sequence[str]], np.ndarray]
 
 
@@ -61,15 +68,14 @@ def findings(cases: list[Case], what: str, model: str = "default") -> dict[str, 
         for i, c in enumerate(cases)
         for k, text in enumerate((c.before, c.after))
     ]
-    grounding = Grounding(Batch.of(samples, Settings(images=ROOT / "flickr8k" / "Images")), model)
+    batch = analysed(Batch.of(samples, SETTINGS), Grounding(model), WordMeanings(model))
     contexts: dict[int, np.ndarray] = {}
     references: dict[int, np.ndarray] = {}
-    for group in grounding.groups():
-        for place, row in enumerate(group.rows):
-            contexts[int(row)] = group.candidate[place]
-            references[int(row)] = group.reference[group.owner == place]
+    for group in groups(batch, batch[Grounding(model)], np.arange(len(batch)), references=True):
+        for place, row in enumerate(group.rows.tolist()):
+            contexts[row], references[row] = group.candidate[place], group.reference(place)
     texts = [case.after if what == "extra" else case.before for case in cases]
-    space = grounding.meanings
+    space = batch[WordMeanings(model)]
     found: dict[str, list[Finding]] = {"caption": [], "references": []}
     for i, (case, text) in enumerate(zip(cases, texts)):
         edit = content(" ".join(case.words))
@@ -83,19 +89,28 @@ def findings(cases: list[Case], what: str, model: str = "default") -> dict[str, 
 def explained(cases: list[Case], what: str, model: str = "default") -> tuple[float, float]:
     """Shares (percent) of cases in which --explain names a word of the edit first, or among its five words.
 
-    The worse caption is explained against image and references; a plural or singular of the noun counts.
+    Extra words are those of least support. The worse caption is explained against image and references; a plural or
+    singular of the noun counts.
     """
     samples = [Sample(str(i), case.after, case.references, case.key) for i, case in enumerate(cases)]
-    settings = Settings(images=ROOT / "flickr8k" / "Images", explain=True)
-    result = score_batch(samples, [f"reo-omission:model={model}"], settings)
-    (found,) = result.statistics.values()
+    (reasons,) = Run(resolve(f"reo-omission:model={model}"), SETTINGS).explain(samples).values()
     hits = []
-    for case, reasons in zip(cases, found.explanations or ()):
-        named = [item["word"] for item in (reasons or {}).get(f"{what}_words", [])]
+    for case, found in zip(cases, reasons):
         edit = content(" ".join(case.words))
+        named = extra_words(found) if what == "extra" else missing_words(found)
         hits.append([word in edit or case.noun in word for word in named])
     first = [bool(row) and row[0] for row in hits]
     return 100 * float(np.mean(first)), 100 * float(np.mean([any(row) for row in hits]))
+
+
+def missing_words(found: Explanation | None) -> list[str]:
+    return [item.text for item in found.missing] if found else []
+
+
+def extra_words(found: Explanation | None) -> list[str]:
+    """The five words of least support that no reference says."""
+    judged = [word for word in found.words if word.support is not None and word.support < 1] if found else []
+    return [word.text.lower() for word in sorted(judged, key=lambda word: word.support or 0.0)][:5]
 
 
 def main() -> None:

@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 
-from vericap.models.scan import Attention, Scan, Words, pooled, unit, weights
+from vericap.models.scan import Attention, CaptionWords, ScanModel, pooled, unit, weights
 
 IMAGES, REGIONS, CAPTIONS, WIDTH = 64, 14, 640, 384
 
 
-def over_captions(regions: np.ndarray, mask: np.ndarray, words: Words, attention: Attention) -> np.ndarray:
+def over_captions(regions: np.ndarray, mask: np.ndarray, words: CaptionWords, attention: Attention) -> np.ndarray:
     """One caption after the other against all images, context vectors built."""
     scores = np.empty((len(regions), len(words)), np.float32)
     for caption in range(len(words)):
@@ -40,9 +40,9 @@ def main() -> None:
     mask = np.ones((IMAGES, REGIONS), np.float32)
     lengths = rng.integers(9, 20, CAPTIONS)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    words = Words(unit(rng.normal(size=(int(lengths.sum()), WIDTH)).astype(np.float32)), offsets)
+    words = CaptionWords(unit(rng.normal(size=(int(lengths.sum()), WIDTH)).astype(np.float32)), offsets)
     blank = {"image": np.eye(WIDTH), "image_bias": np.zeros(WIDTH)}
-    scan = Scan(blank, {"name": "random", "fingerprint": "", "words": "states"})
+    scan = ScanModel(blank, {"name": "random", "fingerprint": "", "words": "states"})
     slow, expected = best(lambda: over_captions(regions, mask, words, scan.attention))
     fast, found = best(lambda: scan.matrix(regions, mask, words))
     print(f"all pairs ({IMAGES} x {CAPTIONS}): loop over captions {slow:.3f} s, matrix products {fast:.3f} s,")

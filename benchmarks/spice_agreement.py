@@ -16,15 +16,15 @@ import numpy as np
 from scipy.stats import kendalltau, spearmanr
 from spice_scoring import DATA, flickr_captions, rows
 
+from vericap.core.samples import Sample
 from vericap.metrics.registry import make, split
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.engine import Run
 
 GROUPS = ("HC", "HI", "HM", "MM")
 
 
 def score(metric: str, samples: list[Sample]) -> Any:
-    return make(metric).statistics(Batch.of(samples, Settings())).values[:, 0]
+    return Run([make(metric)]).score(samples)[metric]
 
 
 def golden_samples(name: str) -> tuple[list[dict[str, Any]], list[Sample]]:

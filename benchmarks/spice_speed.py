@@ -17,11 +17,13 @@ from pathlib import Path
 
 from spice_scoring import DATA
 
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.graphs import english
-from vericap.graphs.analysis import parse_texts
 from vericap.metrics.spice import Spice
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.analyses.graphs import parse_texts
+from vericap.run.engine import Run
+from vericap.run.runtime import Runtime
 
 
 def captions(count: int) -> list[str]:
@@ -51,7 +53,7 @@ def end_to_end(texts: list[str]) -> None:
     samples = [Sample(str(i), texts[i], tuple(texts[i + 1 : i + 6])) for i in range(0, len(texts) - 5, 6)]
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
-        Spice().statistics(Batch.of(samples, Settings(cache=Path(folder))))
+        Run([Spice()], Settings(cache=Path(folder))).score(samples)
         spent = time.process_time() - begun
     print(f"SPICE end to end (parse, store, merge, score): {len(texts) / spent:.0f} captions per CPU second")
 
@@ -67,7 +69,7 @@ def scaling(texts: list[str], workers: int) -> None:
     for number in (1, workers):
         with tempfile.TemporaryDirectory() as folder:
             wall, own, others = time.perf_counter(), time.process_time(), children()
-            parse_texts(texts, Settings(cache=Path(folder), workers=number))
+            parse_texts(texts, Runtime(Settings(cache=Path(folder), workers=number)))
             walls.append(time.perf_counter() - wall)
             helped = (children() - others) / max(number - 1, 1)
             shares.append(max(time.process_time() - own, helped))

@@ -22,7 +22,7 @@ from vericap.native import load
 from vericap.text.bags import Bags
 from vericap.text.transport import distances
 from vericap.text.transport_python import distances as in_python
-from vericap.text.word_space import count_bags
+from vericap.text.word_table import count_bags
 
 
 def main() -> None:

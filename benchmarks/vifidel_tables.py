@@ -13,8 +13,9 @@ import argparse
 import numpy as np
 from caption_sets import GROUPS, ROOT, expert, pascal
 
+from vericap.core.batch import Batch
+from vericap.core.settings import Settings
 from vericap.metrics.registry import make
-from vericap.run.batch import Batch, Settings
 
 # Madhyastha, Wang and Specia (2019), Tables 1, 5 and 6: all 4,000 pairs, word2vec, 48-vote label.
 PAPER = {

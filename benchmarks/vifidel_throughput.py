@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 from caption_sets import ROOT
 
+from vericap.core.samples import Sample
 from vericap.run.engine import score_batch
-from vericap.samples import Sample
 
 _CLASSES = (
     "person bicycle car dog cat horse frisbee skateboard surfboard bottle cup fork bowl pizza chair couch bed tv "

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import vericap
-from vericap.errors import InputError, VericapError
+from vericap.core.errors import InputError, VericapError
+from vericap.core.shipped import ROOT
 
 CANDIDATES = ["a dog runs", "two cats"]
 REFERENCES = [["a dog is running", "the dog runs"], ["two cats sleep"]]
@@ -47,7 +50,7 @@ def test_result_converts() -> None:
 
 
 def test_user_metric_sits_beside_ours() -> None:
-    from vericap.metrics.base import Metric, Statistics
+    from vericap import Metric, Statistics
 
     class Words(Metric):
         name = "words"
@@ -64,8 +67,6 @@ def test_user_metric_sits_beside_ours() -> None:
     [
         ((["a"], [["a"], ["b"]]), "1 candidates but 2 entries"),
         (("a dog", [["a"]]), "single text"),
-        (([3], [["a"]]), "record '0': the candidate is a int"),
-        ((["a"], [[None]]), "reference 1 is missing"),
         (({1: "a"}, [["a"]]), "must be dicts keyed by id"),
         ((pa.table({"x": [1]}),), "no column 'candidate'"),
     ],
@@ -73,6 +74,55 @@ def test_user_metric_sits_beside_ours() -> None:
 def test_mistakes_are_named(arguments, message) -> None:
     with pytest.raises(InputError, match=message):
         vericap.score(*arguments, metrics="rouge-l")
+
+
+def test_bad_records_keep_their_place_and_reason() -> None:
+    given = ["a dog", 3, None, "a cat"]
+    result = vericap.score(given, [["a dog"], ["x"], ["y"], [None]], metrics="rouge-l,bleu-1")
+    assert [bool(np.isnan(value)) for value in result["rouge-l"]] == [False, True, True, True]
+    assert [problem.record for problem in result.problems] == ["1", "2", "3"]
+    assert "is a int" in result.problems[0].reason
+    assert "reference 1 is missing" in result.problems[2].reason
+    assert result.to_arrow().column("problem").to_pylist()[0] is None
+    with pytest.raises(VericapError, match="nothing to score: the candidate is a int"):
+        vericap.score([3], [["a"]], metrics="rouge-l")
+
+
+def test_warnings_reach_who_called() -> None:
+    with pytest.warns(vericap.VericapWarning, match="document frequencies come from one image"):
+        vericap.score(["a dog"], [["a dog"]], metrics="cider-d")
+
+
+def test_an_id_names_its_image() -> None:
+    photos = ROOT / "demo" / "photos"
+    result = vericap.score({"coffee": "a cup of coffee"}, metrics="vifidel", images=photos)
+    assert result["vifidel"][0] > 0
+    with pytest.raises(VericapError, match="`images=DIR`"):
+        vericap.score(["a cup of coffee"], metrics="vse", images=photos)  # a number in a list is no id of the user's
+
+
+def test_a_plain_function_is_a_metric() -> None:
+    def words(candidates, references, images):
+        return [len(candidate.split()) for candidate in candidates]
+
+    result = vericap.score(CANDIDATES, REFERENCES, metrics=["rouge-l", words])
+    assert result.corpus["words"].value == 2.5
+    with pytest.raises(VericapError, match="must give one number each"):
+        vericap.score(CANDIDATES, metrics=[lambda candidates, references, images: [1.0]])
+
+
+def test_scorer_stays_warm() -> None:
+    scorer = vericap.Scorer("cider-d", df="coco-val")
+    captions = [f"a dog runs on grass number {i}" for i in range(16)]
+    references = [["a dog is running", "the dog runs on the lawn"]] * 16
+    first = scorer.score(captions, references)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        again = scorer.score(captions, references)
+        times.append(time.perf_counter() - start)
+    np.testing.assert_array_equal(first["cider-d"], again["cider-d"])
+    assert sorted(times)[5] < 0.006  # 2 ms on a quiet machine (benchmarks/scorer_speed.py); other tests run beside
 
 
 def test_ids_must_be_parallel_and_differ() -> None:

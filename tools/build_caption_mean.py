@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from build_encoder import describe
 
-from vericap.models import store
+from vericap.core import shipped
 from vericap.text.encoder import Encoder
 
 
@@ -46,7 +46,7 @@ def main() -> None:
         encoder.encode(random.Random(0).sample(texts, args.captions), centred=False).mean(axis=0)
         for texts in (coco(args.data), flickr8k(args.data))
     ]
-    folder = store.ROOT / "encoder"
+    folder = shipped.ROOT / "encoder"
     np.save(folder / "caption_mean.npy", np.mean(means, axis=0).astype(np.float32))
     describe(folder)
 

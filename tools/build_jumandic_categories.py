@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.models.store import sha256
+from vericap.core.shipped import sha256
 
 TARGET = Path(__file__).resolve().parent.parent / "src" / "vericap" / "data" / "jumandic"
 CATEGORIES = (

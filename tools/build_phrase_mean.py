@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vericap.core.shipped import sha256
 from vericap.graphs.english import parse_many
-from vericap.models.store import sha256
 from vericap.text.encoder import Encoder, name
 
 TARGET = Path(__file__).resolve().parent.parent / "src" / "vericap" / "data" / "phrases"

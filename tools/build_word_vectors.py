@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from build_caption_mean import coco, flickr8k
 
-from vericap.models import store
-from vericap.run.batch import Batch
-from vericap.samples import Sample
+from vericap.core import shipped
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
 from vericap.text.encoder import Encoder
 from vericap.text.encoder import name as encoder_name
 from vericap.text.stopwords import is_content
@@ -41,13 +41,13 @@ def main() -> None:
     vectors = Encoder().encode(words, centred=False)
     scales = np.abs(vectors).max(axis=1) / 127
     table = np.rint(vectors / scales[:, None]).astype(np.int8)
-    folder = store.ROOT / "word_vectors"
+    folder = shipped.ROOT / "word_vectors"
     folder.mkdir(exist_ok=True)
     np.save(folder / "vectors.npy", table)
     np.save(folder / "scales.npy", scales.astype(np.float32))
     np.save(folder / "mean.npy", (table * scales[:, None]).mean(axis=0).astype(np.float32))
     (folder / "words.txt").write_text("\n".join(words), "utf-8")
-    (folder / "LICENSE").write_text((store.ROOT / "encoder/LICENSE").read_text("utf-8"), "utf-8")
+    (folder / "LICENSE").write_text((shipped.ROOT / "encoder/LICENSE").read_text("utf-8"), "utf-8")
     files = ("vectors.npy", "scales.npy", "mean.npy", "words.txt")
     meta = {
         "what": "vectors of frequent caption words: the sentence encoder on single words",

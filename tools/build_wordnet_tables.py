@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.models.store import sha256
+from vericap.core.shipped import sha256
 from vericap.text.wordnet import _SCALE, PARTS
 
 FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}

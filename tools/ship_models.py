@@ -18,8 +18,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from vericap.models import store
-from vericap.models.store import ROOT, sha256
+from vericap.core.shipped import ROOT, path, sha256
 from vericap.vision.regions import Extractor
 
 WEIGHTS = {".onnx", ".safetensors"}
@@ -35,12 +34,12 @@ def licence(part: str) -> str:
 
 def checked(meta: dict[str, Any], part: str) -> dict[str, Any]:
     """The meta file as the package needs it; its encoder is called `default` there."""
-    shipped = Extractor().fingerprint
-    if part != "backbone" and meta.get("fingerprint") != shipped:
-        raise SystemExit(f"{part} was trained on features {meta.get('fingerprint')}, the package gives {shipped}")
+    features = Extractor().fingerprint
+    if part != "backbone" and meta.get("fingerprint") != features:
+        raise SystemExit(f"{part} was trained on features {meta.get('fingerprint')}, the package gives {features}")
     encoder = meta.get("encoder")
     if encoder and encoder != "default":
-        if sha256(Path(encoder) / "vse.safetensors") != sha256(store.path("vse", "vse.safetensors")):
+        if sha256(Path(encoder) / "vse.safetensors") != sha256(path("vse", "vse.safetensors")):
             raise SystemExit(f"{part} was trained over {encoder}, which is not the encoder in the package")
         meta["encoder"] = "default"
         options = meta.get("trained", {}).get("options", {})

@@ -1,82 +1,175 @@
-"""The Python API: score lists, dicts keyed by id, or tables; compare systems."""
+"""The Python API: score lists, dicts keyed by id, or tables; compare systems; keep a scorer warm."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vericap.errors import InputError, VericapError
-from vericap.metrics.base import Metric
-from vericap.results import Result
-from vericap.run.batch import Settings
+from vericap.core.errors import InputError, VericapWarning
+from vericap.core.explanation import Explanation
+from vericap.core.samples import Sample, make
+from vericap.core.settings import Settings
+from vericap.metrics.registry import Wanted, resolve
 from vericap.run.compare import Comparison, compare_samples
-from vericap.samples import Sample, make
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
-Captions = Sequence[str] | Mapping[Any, Any] | Any
+Captions = Sequence[Any] | Mapping[Any, Any] | Any
+Images = Sequence[str | None] | Mapping[Any, str] | None
 
 
-def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Settings from keyword arguments; paths may be given as text."""
-    known = set(Settings.__dataclass_fields__)
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise VericapError(f"unknown option {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-    values = dict(options)
-    if values.get("lang") == "ja":
-        values.setdefault("tokenizer", "sudachi")  # Japanese has no blanks between words
-    for name in ("images", "features", "cache"):
-        if values.get(name) is not None:
-            values[name] = Path(values[name])
-    return Settings(**values)
+class Scorer:
+    """Metrics and settings that stay warm: models, tables and networks are opened once and used call after call.
+
+    For a training loop, a reward, a server: anything that scores batch after batch.
+
+    Parameters
+    ----------
+    metrics : names separated by commas, or a list of names, metrics and plain functions.
+    **settings : those of `vericap.Settings`: lang, tokenizer, df, images, objects, features, workers, cache, ...
+
+    Examples
+    --------
+    >>> scorer = Scorer("bleu-4,rouge-l")
+    >>> float(scorer.score(["a dog runs"], [["a dog runs", "a dog is running"]]).corpus["rouge-l"])
+    1.0
+    """
+
+    def __init__(self, metrics: str | Iterable[Wanted] = "coco", **settings: Any) -> None:
+        self.settings = Settings.of(settings)
+        self.run = Run(resolve(metrics, code=True), self.settings)
+
+    def score(
+        self,
+        candidates: Captions,
+        references: Captions = None,
+        *,
+        image_names: Images = None,
+        objects: Sequence[Any] | Mapping[Any, Any] | None = None,
+        ids: Sequence[Any] | None = None,
+        confidence: bool = False,
+        resamples: int = 1000,
+        explain: bool = False,
+    ) -> Result:
+        """Score captions; arguments as for `vericap.score`."""
+        samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
+        return told(self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
+
+    def explain(
+        self,
+        candidates: Captions,
+        references: Captions = None,
+        *,
+        image_names: Images = None,
+        objects: Sequence[Any] | Mapping[Any, Any] | None = None,
+        ids: Sequence[Any] | None = None,
+        full: bool = False,
+    ) -> dict[str, list[Explanation | None]]:
+        """Reasons by metric, one entry per caption; `full` adds matrices and graphs to draw."""
+        samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
+        return self.run.explain(samples, full=full)
+
+    def samples(self, candidates: Captions, references: Captions = None, **beside: Any) -> list[Sample]:
+        """Samples of a call, images named by ids where the caller gave ids."""
+        found, identified = samples_of(candidates, references, **beside)
+        return self.run.name_images(found) if identified else found
 
 
 def score(
     candidates: Captions,
     references: Captions = None,
-    metrics: str | Iterable[str | Metric] = "coco",
+    metrics: str | Iterable[Wanted] = "coco",
     *,
-    image_names: Sequence[str | None] | Mapping[Any, str] | None = None,
+    image_names: Images = None,
     objects: Sequence[Any] | Mapping[Any, Any] | str | None = None,
     ids: Sequence[Any] | None = None,
     confidence: bool = False,
     resamples: int = 1000,
+    explain: bool = False,
     **options: Any,
 ) -> Result:
     """Score captions.
 
-    `candidates` and `references` are lists of the same length, dicts keyed by id (a subset of the
-    referenced ids is scored), or a pandas / pyarrow table with columns `candidate`, `references` and
-    optionally `id` and `image`. `image_names` names each caption's image (a file under `images=DIR`),
-    `objects` its objects (label lists or counts) or, as text, where objects come from.
-    Further keywords are those of `Settings`: lang, tokenizer, df, images, workers, seed, explain, ...
-    """
-    from vericap.run.engine import score_batch
+    Parameters
+    ----------
+    candidates, references : lists of the same length, dicts keyed by id (a subset of the referenced ids is scored), or
+        a pandas / pyarrow table with columns `candidate`, `references` and optionally `id` and `image`.
+    metrics : names separated by commas, or a list of names, metrics and plain functions.
+    image_names : each caption's image (a file under `images=DIR`); without it an id names the image.
+    objects : each caption's objects (label lists or counts) or, as text, where objects come from.
+    ids : names of the captions, where they are lists.
+    confidence, resamples : bootstrap intervals of the corpus scores.
+    explain : reasons for every caption, in `result.explanations`.
+    **options : those of `vericap.Settings`: lang, tokenizer, df, images, features, workers, threads, cache, seed, ...
 
+    Returns
+    -------
+    Result : corpus scores with signatures (`result.corpus`), scores per caption (`result["meteor"]`). A record that
+        cannot be read keeps its place, without a score and with the reason in `result.problems`.
+
+    Examples
+    --------
+    >>> result = score(["a dog runs on grass"], [["a dog is running", "the dog runs on the lawn"]], metrics="rouge-l")
+    >>> round(float(result.corpus["rouge-l"]), 4)
+    0.5545
+    """
     if isinstance(objects, str):
         options["objects"] = objects
         objects = None
-    samples = samples_of(candidates, references, image_names=image_names, objects=objects, ids=ids)
-    return score_batch(samples, metrics, settings_of(options), confidence=confidence, resamples=resamples)
+    return Scorer(metrics, **options).score(
+        candidates,
+        references,
+        image_names=image_names,
+        objects=objects,
+        ids=ids,
+        confidence=confidence,
+        resamples=resamples,
+        explain=explain,
+    )
 
 
 def compare(
     systems: Mapping[str, Captions],
     references: Captions = None,
-    metrics: str | Iterable[str | Metric] = "coco",
+    metrics: str | Iterable[Wanted] = "coco",
     *,
-    image_names: Sequence[str | None] | Mapping[Any, str] | None = None,
+    image_names: Images = None,
     test: str = "bootstrap",
     resamples: int = 1000,
     **options: Any,
 ) -> Comparison:
-    """Score several systems on the same references, with p-values against the first."""
+    """Score several systems on the same references, with p-values against the first.
+
+    Parameters
+    ----------
+    systems : captions by system, in any form `score` takes.
+    references, metrics, image_names, **options : as for `score`. What systems share is analysed once.
+    test, resamples : "bootstrap" or "randomisation", and how many draws.
+
+    Examples
+    --------
+    >>> found = compare({"a": ["a dog", "a cat"], "b": ["a cow", "a cat"]}, [["a dog"], ["a cat"]], "rouge-l")
+    >>> found.baseline, found.captions
+    ('a', 2)
+    """
+    scorer = Scorer(metrics, **options)
     samples = {
-        name: samples_of(found, references, image_names=image_names) for name, found in systems.items()
+        name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()
     }
-    return compare_samples(samples, metrics, settings_of(options), test=test, resamples=resamples)
+    found = compare_samples(samples, scorer.run, test=test, resamples=resamples)
+    for result in found.results.values():
+        told(result)
+    return found
+
+
+def told(result: Result) -> Result:
+    """The result, its warnings shown to who called."""
+    for text in result.warnings:
+        warnings.warn(text, VericapWarning, stacklevel=3)
+    return result
 
 
 def samples_of(
@@ -86,12 +179,14 @@ def samples_of(
     image_names: Any = None,
     objects: Any = None,
     ids: Sequence[Any] | None = None,
-) -> list[Sample]:
-    """Samples from lists, dicts or tables; an InputError names the record that is wrong."""
-    if hasattr(candidates, "columns") and (
-        hasattr(candidates, "to_pydict") or hasattr(candidates, "to_dict")
-    ):
+) -> tuple[list[Sample], bool]:
+    """Samples from lists, dicts or tables, and whether the caller named them by ids.
+
+    A record that cannot be read is kept with its reason; what makes all of them unreadable is an InputError.
+    """
+    if hasattr(candidates, "columns") and (hasattr(candidates, "to_pydict") or hasattr(candidates, "to_dict")):
         candidates, references, image_names, ids = _from_table(candidates, references, image_names)
+    identified = ids is not None or isinstance(candidates, Mapping)
     if isinstance(candidates, Mapping):
         keys = list(candidates)
         lookup: Callable[[Any], Callable[[int, Any], Any]] = _by_key
@@ -101,32 +196,26 @@ def samples_of(
         candidates = list(candidates)
         keys = [str(i) for i in range(len(candidates))] if ids is None else list(ids)
         lookup = _by_place(len(candidates))
-        if len(keys) != len(candidates):
-            raise InputError(f"{len(candidates)} candidates but {len(keys)} ids; they must be parallel")
-        repeated = {key for key in keys if keys.count(key) > 1} if len(set(keys)) < len(keys) else None
-        if repeated:
-            raise InputError(f"id {sorted(map(str, repeated))[0]!r} occurs more than once; ids must differ")
-    get_candidate, get_reference = lookup(candidates), lookup(references)
-    get_image, get_objects = lookup(image_names), lookup(objects)
-    samples = []
-    for place, key in enumerate(keys):
-        try:
-            candidate = get_candidate(place, key)
-            if isinstance(candidate, list | tuple) and len(candidate) == 1:
-                candidate = candidate[0]
-            found = get_reference(place, key)
-            samples.append(
-                make(
-                    key,
-                    candidate,
-                    () if found is None else found,
-                    get_image(place, key),
-                    get_objects(place, key),
-                )
-            )
-        except InputError as error:
-            raise InputError(f"record {key!r}: {error}") from None
-    return samples
+        _check_ids(keys, len(candidates))
+    columns = [lookup(values) for values in (candidates, references, image_names, objects)]
+    return [_sample(key, *(look(place, key) for look in columns)) for place, key in enumerate(keys)], identified
+
+
+def _check_ids(keys: list[Any], count: int) -> None:
+    if len(keys) != count:
+        raise InputError(f"{count} candidates but {len(keys)} ids; they must be parallel")
+    if len(set(keys)) < len(keys):
+        repeated = {str(key) for key in keys if keys.count(key) > 1}
+        raise InputError(f"id {sorted(repeated)[0]!r} occurs more than once; ids must differ")
+
+
+def _sample(key: Any, candidate: Any, references: Any, image: Any, objects: Any) -> Sample:
+    if isinstance(candidate, list | tuple) and len(candidate) == 1:
+        candidate = candidate[0]
+    try:
+        return make(key, candidate, () if references is None else references, image, objects)
+    except InputError as error:
+        return Sample(str(key), candidate if isinstance(candidate, str) else "", problem=str(error))
 
 
 def _by_key(values: Any) -> Callable[[int, Any], Any]:

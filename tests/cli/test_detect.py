@@ -10,9 +10,10 @@ import pytest
 from PIL import Image
 
 from vericap.cli import main
-from vericap.models import store
+from vericap.core import shipped
+from vericap.run import photos
 
-PHOTOS = store.ROOT / "demo" / "photos"
+PHOTOS = shipped.ROOT / "demo" / "photos"
 
 
 @pytest.fixture
@@ -59,6 +60,20 @@ def test_bad_images_are_reported_and_the_rest_done(
     assert "3 problem(s)" in told
     assert "empty.jpg: the file is empty" in told
     assert "Traceback" not in told
+
+
+def test_a_second_run_reads_what_the_first_one_kept(folder: Path, tmp_path: Path) -> None:
+    first, again, threads = (tmp_path / name for name in ("first.jsonl", "again.jsonl", "threads.jsonl"))
+    command = ["detect", str(folder), "-q", "--cache", str(tmp_path / "cache"), "-o"]
+    assert main([*command, str(first)]) == 0
+    decoded = photos.decoded
+    assert main([*command, str(again), "--threshold", "0.35"]) == 0
+    assert photos.decoded == decoded
+    assert first.read_text() == again.read_text()
+    assert main(["detect", str(folder), "-q", "--cache", "off", "--workers", "2", "-o", str(threads)]) == 0
+    assert photos.decoded == decoded + 2
+    assert first.read_text() == threads.read_text()
+    assert not Path("off").exists()
 
 
 def test_printed_without_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

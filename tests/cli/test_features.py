@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from vericap.cli import main
-from vericap.models import store as models
-from vericap.vision.store import Store
+from vericap.core import shipped
+from vericap.vision.store import FeatureStore
 
 pytestmark = pytest.mark.skipif(
-    not (models.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
+    not (shipped.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
 )
 
 
@@ -32,11 +32,11 @@ def test_two_processes_and_resume(photos: Path, tmp_path: Path, capsys: pytest.C
     store = str(tmp_path / "store")
     assert main(["features", str(photos), "--output", store, "--workers", "2"]) == 0
     assert "3 images" in capsys.readouterr().out
-    first = np.array(Store(store).get("b.png")[0])
+    first = np.array(FeatureStore(store).get("b.png")[0])
     shutil.copy(photos / "a.png", photos / "d.png")
     assert main(["features", str(photos), "--output", store]) == 0
     assert "4 images" in capsys.readouterr().out
-    opened = Store(store)
+    opened = FeatureStore(store)
     np.testing.assert_array_equal(opened.get("b.png")[0], first)
     np.testing.assert_array_equal(opened.get("a.png")[0], opened.get("d.png")[0])
 
@@ -47,11 +47,20 @@ def test_bad_image_is_reported_and_the_rest_is_kept(
     (photos / "broken.jpg").write_bytes(b"\xff\xd8\xff nothing")
     assert main(["features", str(photos), "--output", str(tmp_path / "s")]) == 1
     assert "broken.jpg" in capsys.readouterr().err
-    assert len(Store(tmp_path / "s")) == 3
+    assert len(FeatureStore(tmp_path / "s")) == 3
 
 
 def test_another_extractor_is_refused(photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tmp_path / "s")
     assert main(["features", str(photos), "--output", store]) == 0
     assert main(["features", str(photos), "--output", store, "--levels", "1", "2"]) == 2
-    assert "another extractor" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "another extractor" in told
+    assert "choose another --output STORE" in told
+
+
+def test_boxes_of_the_detector_are_added(tmp_path: Path) -> None:
+    photo = shipped.ROOT / "demo" / "photos" / "coffee.jpg"
+    assert main(["features", str(photo), "--output", str(tmp_path / "s"), "--boxes", "detector"]) == 0
+    features, boxes = FeatureStore(tmp_path / "s").get("coffee.jpg")
+    assert 14 < len(features) == len(boxes) <= 36

@@ -27,6 +27,21 @@ def test_a_file_with_pictures_and_records(tmp_path: Path, capsys: pytest.Capture
     assert len(list(pictures.glob("*.svg"))) == 2
 
 
+def test_graphs_are_kept_where_one_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    caption = "A dog under a table"
+    assert main(["parse", caption, "--json", "--cache", str(tmp_path / "kept")]) == 0
+    first = capsys.readouterr().out
+    assert list((tmp_path / "kept").iterdir())
+    assert main(["parse", caption, "--json", "--cache", "off"]) == 0
+    assert capsys.readouterr().out == first
+    assert not Path("off").exists()
+
+
+def test_another_pipeline_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["parse", "A dog under a table", "--parser", "no_such_pipeline"]) == 2
+    assert "no_such_pipeline" in capsys.readouterr().err
+
+
 def test_nothing_found_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", "running very quickly", "--json"]) == 1
     captured = capsys.readouterr()

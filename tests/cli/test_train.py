@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("torch")
 
 from vericap.cli import main
-from vericap.models import scan, vse
-from vericap.vision.store import Writer
+from vericap.core import shipped
+from vericap.models import faier_plus, scan, vse
+from vericap.vision.store import FeatureWriter
 
 THINGS = ["dog", "cat", "horse", "boat", "train", "child", "bird", "pizza"]
 
@@ -24,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     meaning = rng.normal(size=(len(THINGS), 1280))
     rows, lines = [], []
-    with Writer(folder / "store", {"made": "here"}, width=1280) as writer:
+    with FeatureWriter(folder / "store", {"made": "here"}, width=1280) as writer:
         for place, thing in enumerate(THINGS):
             for name in (f"{place + 1:012d}.jpg", f"{thing}.jpg"):
                 writer.add(name, meaning[place] + 0.1 * rng.normal(size=(14, 1280)), np.tile([0, 0, 1, 1], (14, 1)))
@@ -64,9 +65,23 @@ def test_scan_over_embedded_regions_names_its_encoder(made: Path) -> None:
     assert model.meta["encoder"] == str(made / "vse" / "vse")
     assert model.meta["standardise"] is False
     assert model.weights["image"].shape == (384, 384)  # over the encoder's space, not the features'
-    assert model.regions(features).shape == (2, 384)
+    assert model.regions(encoder.embed(features)).shape == (2, 384)
     assert (made / "vse" / "coco-states-2.f16").is_file()
     assert not (made / "over" / "coco-captions.npy").exists()  # found in --work
+
+
+def test_faier_plus_learns_from_claims_and_fits_them(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "vse", *options(made, "claims"), "--teacher", "claims"]) == 0
+    command = ["train", "faier-plus", *options(made, "plus"), "--teacher", "claims", "--work", str(made / "claims")]
+    assert main([*command, "--encoder", str(made / "claims" / "vse")]) == 0
+    assert "best at step" in capsys.readouterr().out
+    weights, meta = shipped.weights(str(made / "plus" / "faier_plus"), "faier_plus")
+    model = faier_plus.FaierPlusModel(weights, meta)
+    assert weights["claims"].shape == (len(faier_plus.PARTS), 2)
+    assert np.isfinite(model.calibrated("seen", faier_plus.CLAIMS, np.zeros(1, np.float32))).all()
+    assert meta["claims"] == {"photos": 8, "references": 3}
+    file = made / "plus" / "faier_plus" / "faier_plus.safetensors"
+    assert meta["files"] == {"faier_plus.safetensors": shipped.sha256(file)}
 
 
 def test_gru_begins_with_word_vectors(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import vericap
 from vericap.compat.coco import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 
 GTS = {7: [{"caption": "A dog runs."}, {"caption": "The dog, running!"}], 9: [{"caption": "Two cats"}]}
 RES = {7: [{"caption": "A dog is running."}], 9: [{"caption": "Two cats sleep"}]}

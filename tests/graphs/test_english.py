@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tuple_sets import Agreement, comparable, complete, hand_checked
 
-from vericap.errors import MissingPart
+from vericap.core.errors import MissingPart
 from vericap.graphs.english import name, parse, parse_many
 
 CLAIMS = [

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.io import load
 
 CANDIDATES = {"1": "a dog runs", "2": "two cats sleep"}

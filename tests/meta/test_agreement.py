@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from vericap.errors import UnknownName, VericapError
+from vericap.core.errors import UnknownName, VericapError
 from vericap.meta import kendall
 from vericap.meta.agreement import SystemAgreement, agreement, correlation, why_undefined
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
 from vericap.meta.agreement import agreement, correlation
 from vericap.meta.bootstrap import cluster_weights, difference, estimate, holm, randomisation
 

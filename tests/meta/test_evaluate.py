@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from vericap.errors import InputError, UnknownName, VericapError
+from vericap.core.errors import InputError, UnknownName, VericapError
+from vericap.core.explanation import Explanation, HeatMap
 from vericap.meta.catalogue import load
 from vericap.meta.evaluation import evaluate
 from vericap.meta.failure_cases import failure_table, failures
@@ -16,11 +17,9 @@ from vericap.meta.human import human_ceiling, human_machine
 from vericap.meta.judgements import Pairs, Ratings, Retrieval, Systems
 from vericap.meta.protocols import check_same, protocol_of
 from vericap.meta.ranking import rank_systems
-from vericap.meta.retrieval import recalls, retrieval_table, score_matrix
-from vericap.meta.scoring import Store, judges_of, score
-from vericap.report.agreement import ablation_table, agreement_table, curve_table
-from vericap.run.batch import Settings
-from vericap.samples import Sample
+from vericap.meta.retrieval import recalls, retrieval_table, retrieve, score_matrices
+from vericap.meta.scoring import metrics_of
+from vericap.meta.tables import ablation_table, agreement_table, curve_table
 
 
 def length(candidates, references, images):
@@ -94,25 +93,6 @@ def test_reference_draws_are_seeded_nested_and_named():
     assert "(+0.00)" not in ablation_table(points[1:], base="overlap").text()
 
 
-def test_scores_are_taken_up_again(tmp_path):
-    store = Store(tmp_path)
-    first = evaluate(rated(), "rouge-l", resamples=0, store=store)
-    kept = list(tmp_path.glob("*.npy"))
-    assert len(kept) == 1
-    np.save(kept[0], np.load(kept[0]) * -1)
-    again = evaluate(rated(), "rouge-l", resamples=0, store=store)
-    assert again["rouge-l"].value == pytest.approx(-first["rouge-l"].value)
-
-
-def test_notes_are_taken_up_with_the_scores(tmp_path):
-    samples = [Sample("a", "a dog", ("a dog",)), Sample("b", "a cat", ())]
-    judges = judges_of("rouge-l")
-    found = [score(samples, judges, Settings(), store=Store(tmp_path)) for _ in range(2)]
-    assert found[0].problems["rouge-l"]
-    assert found[0].problems == found[1].problems
-    assert found[0].warnings == found[1].warnings
-
-
 def test_a_broken_metric_is_listed_not_fatal():
     def broken(candidates, references, images):
         raise ZeroDivisionError("oops")
@@ -123,7 +103,9 @@ def test_a_broken_metric_is_listed_not_fatal():
     found = evaluate(rated(), [broken, length], resamples=0, keep_going=True)
     assert found["broken"].reason == "ZeroDivisionError: oops"
     assert found["length"].value is not None
-    assert "one number per caption" in evaluate(rated(), [short], resamples=0)["short"].reason
+    assert "one number each" in evaluate(rated(), [short], resamples=0)["short"].reason
+    with pytest.raises(ZeroDivisionError):
+        evaluate(rated(), [length, broken], resamples=0)
 
 
 def test_out_of_range_and_missing_ratings():
@@ -232,13 +214,21 @@ def test_retrieval_ranks():
         recalls(np.ones((3, 4)), owner)
 
 
-def test_score_matrix_asks_for_every_pair():
+def right(candidates, references, images):
+    return [f"{x}{y}" in ("ai", "bj", "ck") for x, y in zip(candidates, images)]
+
+
+def test_retrieval_asks_for_every_pair():
     data = Retrieval("made", ["i", "j", "k"], ["a", "b", "c"], np.array([0, 1, 2]))
-    matrix, owner = score_matrix(data, lambda c, r, i: [f"{x}{y}" in ("ai", "bj") for x, y in zip(c, i)], chunk=4)
-    assert matrix.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    found, owner = score_matrices(data, metrics_of([right, length]), {}, chunk=4)
+    assert found["right"].tolist() == np.eye(3).tolist()
     assert owner.tolist() == [0, 1, 2]
-    part, owner = score_matrix(data, lambda c, r, i: [0.0] * len(c), images=2)
-    assert part.shape == (2, 2)
+    assert score_matrices(data, metrics_of([right]), {}, images=2)[0]["right"].shape == (2, 2)
+    table = retrieve(data, [right, length, "rouge-l"])
+    assert table.recalls["right"].captions[1] == 1.0
+    assert table.recalls["length"].captions[1] == 0.0
+    assert "needs references" in table.reasons["rouge-l"]
+    assert "rouge-l: " in table.table().text()
 
 
 def test_grounding():
@@ -247,10 +237,12 @@ def test_grounding():
     assert (found.truth, found.others, found.best) == (0.9, pytest.approx(0.2), 1.0)
     assert (found.regions, found.skipped) == (1, 1)
     assert "ground-truth" in grounding_table({"m": found}).text()
-    again = grounded({"words": item.words, "matrix": item.scores.tolist()}, item.labels)
-    assert analyse([again]) == found
-    with pytest.raises(VericapError, match="no 'matrix'"):
-        grounded({"words": ["a"]}, ["x"])
+    other = HeatMap("regions x words of reference 1: attention", ("x",), ((0.0,), (0.0,)))
+    values = tuple(map(tuple, item.scores.tolist()))
+    drawn = HeatMap("regions x words of the candidate: similarity", tuple(item.words), values)
+    assert analyse([grounded(Explanation("m", heatmaps=(other, drawn)), item.labels)]) == found
+    with pytest.raises(VericapError, match="no heat map"):
+        grounded(Explanation("m", heatmaps=(other,)), ["x"])
     boxes = np.array([[0, 0, 10, 10], [20, 20, 30, 30.0]])
     assert labels_of_boxes(boxes + 1, boxes[:1], ["dog"]) == ["dog", ""]
     with pytest.raises(VericapError, match="shape"):
@@ -270,11 +262,6 @@ def test_failures_are_the_large_gaps():
         failures(table, "meteor")
 
 
-def test_failures_carry_explanations():
-    table = evaluate(rated(12), ["rouge-l"], resamples=0)
-    assert failures(table, "rouge-l", theta=0.0, limit=2, explain=True)
-
-
 def test_systems_are_ranked_with_significance():
     generator = np.random.default_rng(0)
     words = np.array(["a", "dog", "runs", "on", "the", "green", "grass", "near", "two", "small", "trees"])
@@ -284,10 +271,12 @@ def test_systems_are_ranked_with_significance():
         "poor": {str(i): " ".join(words[: generator.integers(1, 4)]) for i in range(40)},
         "same": {str(i): " ".join(words[: generator.integers(1, 4)]) for i in range(40)},
     }
-    found = rank_systems(Systems("made", references, outputs), "rouge-l,bleu-1", resamples=200)
+    found = rank_systems(Systems("made", references, outputs), ["rouge-l", "bleu-1", length, "vse"], resamples=200)
     assert found.order("rouge-l").startswith("good > ")
     assert "~" in found.order("rouge-l")
     assert found.places["rouge-l"][1].worse_than == ("good",)
     assert "[" in found.table().latex()
+    assert found.order("length").startswith("good > ")  # the corpus score of a function is its mean
+    assert list(found.reasons) == ["vse"]
     with pytest.raises(VericapError, match="needs two"):
         rank_systems(Systems("made", references, {"good": outputs["good"]}), "rouge-l")

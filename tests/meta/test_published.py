@@ -134,6 +134,19 @@ def test_commands(tiny, tmp_path, capsys):
     page = tmp_path / "page.md"
     assert main(["meta", "all", "-m", "rouge-l", "--page", str(page), "--resamples", "10", *data]) == 0
     assert page.read_text().startswith("# Agreement with people")
+    assert f"`vericap meta all --metrics rouge-l --page {page}`" in page.read_text()
+
+
+def test_a_function_from_a_file_and_reasons_in_the_words_of_the_command_line(tiny, tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text("def size(candidates, references, images):\n    return [len(text) for text in candidates]\n")
+    words = ["meta", "flickr8k-expert", "-m", f"py:{file}:size,rouge-l,vse", "--resamples", "20", "-q"]
+    assert main([*words, "--references", "0", "--data", str(tiny)]) == 1
+    out = capsys.readouterr().out
+    assert ":size" in out
+    assert "give --references ..." in out
+    assert main([*words, "--references", "one", "--data", str(tiny)]) == 2
+    assert "whole numbers" in capsys.readouterr().err
 
 
 def test_commands_refuse_with_reasons(tiny, capsys):

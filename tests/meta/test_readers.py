@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from vericap.errors import InputError, MissingPart, UnknownName
+from vericap.core.errors import InputError, MissingPart, UnknownName
 from vericap.meta.catalogue import DATASETS, installed, load
 from vericap.meta.judgements import Pairs, Ratings
 from vericap.meta.protocols import PROTOCOLS, protocol_of

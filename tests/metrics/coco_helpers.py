@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from vericap.core.batch import Batch
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
 from vericap.metrics import registry
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.plan import analysed
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_coco.json").read_text())
 Pair = tuple[str, Sequence[str]]
@@ -26,8 +30,18 @@ def batch_of(samples: Sequence[Pair], **options: str) -> Batch:
     return Batch.of(made, Settings(**options))  # type: ignore[arg-type]
 
 
+def ready(metric: Metric, batch: Batch) -> Batch:
+    """The batch with what the metric declares, and nothing else to be read."""
+    keys = metric.requires(batch.settings)
+    return analysed(batch, *keys).read_by(metric.label, keys)
+
+
+def statistics(metric: Metric, samples: Sequence[Pair], **options: str) -> Statistics:
+    batch = ready(metric, batch_of(samples, **options))
+    return metric.statistics(batch, metric.prepare(batch))
+
+
 def scores(name: str, samples: Sequence[Pair], **options: str) -> tuple[float, np.ndarray]:
-    batch = batch_of(samples, **options)
     metric = registry.make(name)
-    values = metric.statistics(batch, metric.prepare(batch)).values
-    return float(metric.corpus(values.sum(axis=0), np.array(float(len(batch))))), metric.captions(values)
+    values = statistics(metric, samples, **options).values
+    return float(metric.corpus(values.sum(axis=0), np.array(float(len(samples))))), metric.captions(values)

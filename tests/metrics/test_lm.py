@@ -7,16 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.errors import VericapError
-from vericap.metrics.lm import open_model
+from vericap.core import onnx
+from vericap.core.errors import VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.metrics.registry import make
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.run.engine import Run
+from vericap.run.results import Result
+
+
+def scored(metric: str, *texts: str, explain: bool = False) -> Result:
+    return Run([make(metric)]).score([Sample(str(i), text) for i, text in enumerate(texts)], explain=explain)
 
 
 def scores(metric: str, *texts: str) -> np.ndarray:
-    return make(metric).statistics(Batch.of(Sample(str(i), text) for i, text in enumerate(texts))).values[:, 0]
+    return scored(metric, *texts)[metric]
 
 
 PAIRS = [
@@ -43,22 +48,55 @@ def test_slor_tells_a_cut_caption_and_does_not_punish_rare_words() -> None:
 
 def test_columns_and_per_token_sums() -> None:
     text = "a dog on the grass"
-    batch = Batch.of([Sample("1", text)], Settings(explain=True))
-    found = make("lm").statistics(batch)
-    assert found.explanations is not None
-    told = found.explanations[0]
-    assert told is not None
+    result = scored("lm", text, explain=True)
+    (reasons,) = result.explanations["lm"]
+    assert reasons is not None
+    told = reasons.facts
     assert told["tokens"] == [*text.split(), "</s>"]
-    assert found.columns["logprob"][0] == pytest.approx(np.mean(told["logprob"]), abs=1e-4)
-    slor = np.mean(np.array(told["logprob"]) - np.array(told["unigram_logprob"]))
-    assert found.values[0, 0] == pytest.approx(slor, abs=1e-4)
+    assert result.statistics["lm"].columns["logprob"][0] == pytest.approx(np.mean(told["logprob"]), abs=1e-4)
+    gain = np.array(told["logprob"]) - np.array(told["unigram_logprob"])
+    assert result["lm"][0] == pytest.approx(gain.mean(), abs=1e-4)
+    # support of a word: p / (p + q), its probability where it stands against its frequency
+    support = [word.support for word in reasons.words]
+    assert support == pytest.approx(1 / (1 + np.exp(-gain[:-1])), abs=1e-4)
+    assert {word.source for word in reasons.words} == {"language"}
+
+
+def test_the_least_expected_word_is_named() -> None:
+    (reasons,) = scored("lm", "two dogs is playing with a frisbee", explain=True).explanations["lm"]
+    assert reasons is not None
+    assert reasons.facts["least_expected"] == "is"
+    assert min(reasons.words, key=lambda word: word.support or 0.0).text == "is"
+
+
+def test_reasons_of_a_long_caption_leave_lists_out() -> None:
+    (reasons,) = scored("lm", " ".join(["a dog on the grass"] * 6), explain=True).explanations["lm"]
+    assert reasons is not None
+    assert len(reasons.words) == 30
+    assert set(reasons.facts) == {"least_expected"}
 
 
 def test_captions_without_words_have_a_reason() -> None:
-    result = score_batch([Sample("1", "..."), Sample("2", "a dog")], "lm")
-    assert np.isnan(result["lm"][0])
-    assert result.problems[0].record == "1"
-    assert "coco-kn4" in result.corpus["lm"].signature
+    result = scored("lm", "...", "", "  ", "\U0001f600", "( )", "a dog", explain=True)
+    assert np.isnan(result["lm"][:5]).all()
+    assert np.isfinite(result["lm"][5])
+    assert [problem.reason for problem in result.problems] == ["lm: the candidate has no word"] * 5
+    assert result.explanations["lm"][:5] == [None] * 5
+
+
+def test_the_signature_comes_from_the_meta_file() -> None:
+    before = len(onnx.opened)
+    (signature,) = Run([make("lm")]).signatures([Sample("1", "a dog")]).values()
+    assert "|model:coco-kn4-" in signature
+    assert "|tok:ptb|" in signature
+    causal = Run([make("lm:model=/nowhere/gpt2")]).signatures([Sample("1", "a dog")])
+    assert "|model:gpt2|" in next(iter(causal.values()))
+    assert len(onnx.opened) == before
+
+
+def test_other_languages_are_refused() -> None:
+    with pytest.raises(VericapError, match="lang=en"):
+        Run([make("lm")], Settings(lang="ja"))
 
 
 @settings(max_examples=30, deadline=None)
@@ -98,4 +136,4 @@ def test_any_causal_language_model(tmp_path: Path) -> None:
 def test_a_model_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(VericapError, match="neither"):
-        open_model(str(tmp_path / "nothing"))
+        scores(f"lm:model={tmp_path / 'nothing'}", "a dog")

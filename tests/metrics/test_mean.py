@@ -3,12 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vericap.errors import VericapError
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.samples import Sample
 from vericap.metrics.mean import Mean
-from vericap.metrics.registry import make
-from vericap.run.batch import Batch
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.metrics.registry import make, resolve
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
 
 SAMPLES = [
     Sample("1", "a dog runs on grass", ("a dog on the grass", "a brown dog"), objects={"dog": 1}),
@@ -18,7 +19,7 @@ SAMPLES = [
 
 
 def test_mean_of_captions_and_of_corpus_scores() -> None:
-    result = score_batch(SAMPLES, "rouge-l,bleu-2,mean(rouge-l,bleu-2)", confidence=True, resamples=20)
+    result = Run(resolve("rouge-l,bleu-2,mean(rouge-l,bleu-2)")).score(SAMPLES, confidence=True, resamples=20)
     joined = result["mean(rouge-l,bleu-2)"]
     assert joined == pytest.approx((result["rouge-l"] + result["bleu-2"]) / 2)
     corpus = {name: float(score) for name, score in result.corpus.items()}
@@ -27,7 +28,7 @@ def test_mean_of_captions_and_of_corpus_scores() -> None:
 
 
 def test_metrics_with_a_state_and_options_inside() -> None:
-    result = score_batch(SAMPLES, "vifidel:p=1,cider-d,mean(vifidel:p=1,cider-d)")
+    result = Run(resolve("vifidel:p=1,cider-d,mean(vifidel:p=1,cider-d)")).score(SAMPLES)
     joined = "mean(vifidel:p=1,cider-d)"
     assert result[joined] == pytest.approx((result["vifidel:p=1"] + result["cider-d"]) / 2)
     signature = result.corpus[joined].signature
@@ -38,16 +39,21 @@ def test_metrics_with_a_state_and_options_inside() -> None:
 
 def test_a_row_one_part_cannot_judge_is_undefined_with_the_part_named() -> None:
     samples = [*SAMPLES, Sample("4", "a dog", ("a dog",))]
-    result = score_batch(samples, "mean(vifidel,rouge-l)")
+    result = Run(resolve("mean(vifidel,rouge-l)")).score(samples)
     assert np.isnan(result["mean(vifidel,rouge-l)"][3])
     assert any("vifidel" in problem.reason for problem in result.problems if problem.record == "4")
 
 
 def test_states_of_shards_are_merged_part_by_part() -> None:
     metric = make("mean(cider-d,rouge-l)")
-    whole = metric.prepare(Batch.of(SAMPLES))
-    parts = [metric.prepare(Batch.of(SAMPLES[:1])), metric.prepare(Batch.of(SAMPLES[1:]))]
-    batch = Batch.of(SAMPLES)
+
+    def ready(samples: list[Sample]) -> Batch:
+        batch = Batch.of(samples)
+        return analysed(batch, *metric.requires(batch.settings))
+
+    batch = ready(SAMPLES)
+    whole = metric.prepare(batch)
+    parts = [metric.prepare(ready(SAMPLES[:1])), metric.prepare(ready(SAMPLES[1:]))]
     one, two = (metric.captions(metric.statistics(batch, s).values) for s in (whole, metric.merge(parts)))
     assert one == pytest.approx(two)
 
@@ -61,3 +67,12 @@ def test_nested_means_and_needs() -> None:
 def test_opposite_directions_are_refused() -> None:
     with pytest.raises(VericapError, match="lower is better"):
         Mean(["chair", "rouge-l"])
+
+
+def test_reasons_of_the_parts_stand_together() -> None:
+    (found,) = Run(resolve("mean(meteor,bleu-2)")).explain(SAMPLES[:1])["mean(meteor,bleu-2)"]
+    assert found is not None
+    assert [word.text for word in found.words] == ["a", "dog", "runs", "on", "grass"]
+    assert set(found.facts) == {"meteor", "bleu-2"}
+    assert found.matches
+    assert Run(resolve("mean(meteor,bleu-2)")).score(SAMPLES, explain=True).explanations["mean(meteor,bleu-2)"]

@@ -11,14 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.errors import VericapError
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.explanation import Explanation, Match
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
 from vericap.metrics.meteor import Meteor
 from vericap.metrics.registry import make
 from vericap.native import load
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
 from vericap.text import meteor_align
-from vericap.text.meteor_align import Match, search
+from vericap.text.meteor_align import SpanMatch, search
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "meteor.json").read_text("utf-8"))
 BOTH = pytest.mark.parametrize("pure", [False, True], ids=["compiled", "python"])
@@ -34,9 +39,13 @@ def batch_of(rows: list[tuple[str, list[str]]], lang: str = "en") -> Batch:
     return Batch.of(samples, Settings(lang=lang, tokenizer="none"))
 
 
-def scores(rows: list[tuple[str, list[str]]], metric: Meteor | None = None) -> np.ndarray:
+def statistics(batch: Batch, metric: Meteor | None = None) -> Statistics:
     metric = metric or Meteor()
-    return metric.captions(metric.statistics(batch_of(rows)).values)
+    return metric.statistics(analysed(batch, *metric.requires(batch.settings)))
+
+
+def scores(rows: list[tuple[str, list[str]]], metric: Meteor | None = None) -> np.ndarray:
+    return Meteor().captions(statistics(batch_of(rows), metric).values)
 
 
 @BOTH
@@ -47,14 +56,16 @@ def test_equal_to_the_tool(pure: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the kernel was not built (no compiler)")
     metric = Meteor()
     rows = [(row["candidate"], row["references"]) for row in GOLDEN["rows"]]
-    values = metric.statistics(batch_of(rows)).values
+    values = statistics(batch_of(rows)).values
     expected = [row["meteor"] for row in GOLDEN["rows"]]
     np.testing.assert_allclose(metric.captions(values), expected, rtol=0, atol=1e-12)
     corpus = metric.corpus(values.sum(axis=0), np.array(len(rows)))
     assert float(corpus) == pytest.approx(GOLDEN["corpus"], abs=1e-12)
 
 
-def alignments(matches: list[list[Match]], i: int = 0, taken: frozenset[int] = frozenset()) -> list[list[Match]]:
+def alignments(
+    matches: list[list[SpanMatch]], i: int = 0, taken: frozenset[int] = frozenset()
+) -> list[list[SpanMatch]]:
     """Every way to choose matches that share no word."""
     if i >= len(matches):
         return [[]]
@@ -66,7 +77,7 @@ def alignments(matches: list[list[Match]], i: int = 0, taken: frozenset[int] = f
     return found
 
 
-def rank(matches: list[Match]) -> tuple[int, int]:
+def rank(matches: list[SpanMatch]) -> tuple[int, int]:
     """Matched words (not exact: half, cut off), then chunks."""
     matched = sum(m.length + m.other_length if m.stage == 0 else m.length // 2 + m.other_length // 2 for m in matches)
     breaks = sum(
@@ -80,7 +91,7 @@ def rank(matches: list[Match]) -> tuple[int, int]:
 def test_search_finds_the_best_of_all_alignments(links: list[list[int]], exact: bool) -> None:
     # Few enough paths for the beam to hold them all, so that the search must be optimal. Matches whose words no
     # other match wants are always taken, even where leaving them out would save a chunk.
-    matches = [[Match(i, 1, j, 1, 0 if exact or j % 2 else 2) for j in other] for i, other in enumerate(links)]
+    matches = [[SpanMatch(i, 1, j, 1, 0 if exact or j % 2 else 2) for j in other] for i, other in enumerate(links)]
     times = [sum(j in other for other in links) for j in range(4)]
     sure = {m for listed in matches for m in listed if len(listed) == 1 and times[m.other] == 1}
     path = search(matches, 4)
@@ -93,9 +104,9 @@ def test_search_finds_the_best_of_all_alignments(links: list[list[int]], exact: 
 @settings(max_examples=60, deadline=None)
 def test_both_kernels_give_equal_statistics(rows: list[tuple[str, list[str]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        compiled = Meteor().statistics(batch_of(rows)).values
+        compiled = statistics(batch_of(rows)).values
         patch.setenv("VERICAP_PURE_PYTHON", "1")
-        np.testing.assert_array_equal(Meteor().statistics(batch_of(rows)).values, compiled)
+        np.testing.assert_array_equal(statistics(batch_of(rows)).values, compiled)
 
 
 @given(LINES, st.lists(LINES, min_size=1, max_size=4), st.randoms())
@@ -119,7 +130,7 @@ def test_identity_is_one_and_scores_stay_in_range(line: str) -> None:
 def test_corpus_score_comes_from_sums_not_means() -> None:
     metric = Meteor()
     rows = [("a dog", ["a dog"]), ("a man riding a horse", ["the people in the street", "horses"])]
-    values = metric.statistics(batch_of(rows)).values
+    values = statistics(batch_of(rows)).values
     corpus = float(metric.corpus(values.sum(axis=0), np.array(2)))
     assert corpus != pytest.approx(metric.captions(values).mean())
     # many sums at once, as the bootstrap asks for
@@ -128,7 +139,7 @@ def test_corpus_score_comes_from_sums_not_means() -> None:
 
 
 def test_no_reference_is_a_problem_not_a_zero() -> None:
-    found = Meteor().statistics(batch_of([("a dog", []), ("a dog", ["a dog"])]))
+    found = statistics(batch_of([("a dog", []), ("a dog", ["a dog"])]))
     assert list(found.problems) == [0]
     assert np.isnan(Meteor().captions(found.values)[0])
 
@@ -153,21 +164,35 @@ def test_other_languages_use_exact_matches() -> None:
     batch = batch_of([("男性 が 馬 に 乗る", ["男性 が 馬 に 乗って いる"])], lang="ja")
     metric = Meteor()
     assert "matchers:exact|" in metric.signature(batch)
-    assert 0.3 < metric.captions(metric.statistics(batch).values)[0] < 1.0
-    with pytest.raises(VericapError, match="lang ja"):
-        make("meteor:matchers=exact+stem").statistics(batch)
+    assert 0.3 < metric.captions(statistics(batch).values)[0] < 1.0
+    with pytest.raises(VericapError, match="lang=ja"):
+        make("meteor:matchers=exact+stem").requires(batch.settings)
 
 
 def test_explanation_names_matches_and_what_is_left() -> None:
     sample = Sample("1", "a man rides a large horse", ("two cats", "a man is riding a big horse"))
-    batch = Batch.of([sample, Sample("2", "a dog", ())], Settings(tokenizer="none", explain=True))
-    first, second = Meteor().statistics(batch).explanations or [None, None]
+    run = Run([Meteor()], Settings(tokenizer="none"))
+    first, second = run.explain([sample, Sample("2", "a dog", ())])["meteor"]
     assert second is None
     assert first is not None
-    assert first["reference"] == sample.references[1]
-    assert {"candidate": "large", "reference": "big", "matcher": "synonym"} in first["matches"]
-    assert first["candidate_only"] == []
-    assert json.loads(json.dumps(first)) == first
+    assert first.facts == {"reference": sample.references[1], "chunks": 2}
+    assert Match(("large",), ("big",), 0.8, "synonym") in first.matches
+    assert [word.support for word in first.words] == [1.0] * 6
+    assert [(item.text, item.weight) for item in first.missing] == [("is", 0.25)]
+    assert Explanation.from_dict(json.loads(json.dumps(first.as_dict()))) == first
+
+
+def test_explanation_of_a_long_caption_is_cut() -> None:
+    text = " ".join(WORDS)
+    sample = Sample("1", text, (f"{text} {text} zebra",))
+    (found,) = Run([Meteor()]).explain([sample])["meteor"]
+    assert found is not None
+    assert len(found.words) == 20
+    assert len(json.dumps(found.as_dict())) < 3000
+    (whole,) = Run([Meteor()]).explain([sample], full=True)["meteor"]
+    assert whole is not None
+    assert len(whole.missing) == 21
+    assert len(whole.missing) == len(found.missing) + found.facts["left_out"]["missing"]
 
 
 def test_agreement_with_experts_is_the_tools(data_dir: Path) -> None:
@@ -178,8 +203,7 @@ def test_agreement_with_experts_is_the_tools(data_dir: Path) -> None:
     found = flickr8k.read_expert(data_dir / "flickr8k")
     keep = [i for i in range(len(found)) if found.candidates[i] not in found.references[i]]
     batch = Batch.of(Sample(str(i), found.candidates[i], tuple(found.references[i])) for i in keep)
-    metric = Meteor()
-    values = metric.captions(metric.statistics(batch).values)
+    values = Meteor().captions(statistics(batch).values)
     ratings = found.ratings[keep]
     tau = kendalltau(np.repeat(values, ratings.shape[1]), ratings.ravel(), variant="c").statistic
     assert 100 * tau == pytest.approx(41.82, abs=0.005)  # the COCO tool, same protocol
@@ -187,4 +211,4 @@ def test_agreement_with_experts_is_the_tools(data_dir: Path) -> None:
 
 def test_scores_of_nothing() -> None:
     assert meteor_align.scores(np.zeros(meteor_align.COLUMNS)) == 0.0
-    assert Meteor().statistics(batch_of([])).values.shape == (0, meteor_align.COLUMNS)
+    assert statistics(batch_of([])).values.shape == (0, meteor_align.COLUMNS)

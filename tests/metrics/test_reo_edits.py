@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vericap.models import store
+from vericap.core import shipped
 from vericap.train.data import Captioned, flickr8k
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -69,7 +69,7 @@ def test_an_error_is_compared_with_the_words_of_the_edit() -> None:
 
 @pytest.fixture(scope="module")
 def some(data_dir: Path) -> Captioned:
-    if not (store.ROOT / "scan" / "meta.json").is_file():
+    if not (shipped.ROOT / "scan" / "meta.json").is_file():
         pytest.skip("scan is not in this checkout")
     if not (data_dir / "flickr8k" / "Images").is_dir():
         pytest.skip("the Flickr8k photos are not at hand")

@@ -11,13 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from vericap.errors import VericapError
-from vericap.metrics import reo, tiger, word_meanings
-from vericap.metrics.reo_reasons import beyond, residual
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
-from vericap.text.encoder import TokenStates
-from vericap.vision.store import Regions
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics import tiger
+from vericap.metrics.batching import cases, grouped, references_of
+from vericap.metrics.reo import Extraness, Omission, Relevance, measures
+from vericap.metrics.reo.explanation import beyond
+from vericap.metrics.reo.measures import residual
+from vericap.models.word_meanings import Meanings, content
+from vericap.run.analyses import PhotoRegions, ScanWeights, TokenStates, WordMeanings
+from vericap.run.plan import Plan, analysed
+from vericap.text.encoder import StateTable
+from vericap.vision.store import RegionTable
 
 WIDTH, GIVEN = 6, 8
 
@@ -39,15 +49,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def batch_of(samples: list[Sample], *, fingerprint: str = "f", explain: bool = False, lost: int = -1) -> Batch:
-    batch = Batch.of(samples, Settings(explain=explain))
+def batch_of(samples: list[Sample], *, fingerprint: str = "f", lost: int = -1, bare: int = -1) -> Batch:
+    """A batch with made regions and states; image `lost` cannot be read, image `bare` has no region."""
+    batch = Batch.of(samples)
     rng = np.random.default_rng(3)
     images = [
-        None if i == lost else (rng.normal(size=(3 + i % 2, GIVEN)), np.tile([0, 0, 1, 1], (3 + i % 2, 1)))
+        None if i in (lost, bare) else (rng.normal(size=(3 + i % 2, GIVEN)), np.tile([0, 0, 1, 1], (3 + i % 2, 1)))
         for i in range(len(batch.image_keys))
     ]
     problems = {lost: "image lost"} if lost >= 0 else {}
-    batch.provide("regions", Regions.of(images, fingerprint, problems))
+    batch.put(PhotoRegions(), RegionTable.of(images, fingerprint, problems))
     lengths = [0 if not text.strip() else len(text.split()) + 2 for text in batch.texts]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     total = int(offsets[-1])
@@ -58,8 +69,24 @@ def batch_of(samples: list[Sample], *, fingerprint: str = "f", explain: bool = F
         for j, word in enumerate(text.split()):
             place = text.index(word, place)
             spans[start + 1 + j] = place, place + len(word)
-    batch.provide("token_states", TokenStates(offsets, states.astype(np.float16), np.zeros(total, np.int32), spans))
+    batch.put(TokenStates(), StateTable(offsets, states.astype(np.float16), np.zeros(total, np.int32), spans))
     return batch
+
+
+def scored(metric: Metric, batch: Batch) -> Statistics:
+    """Statistics of a metric that sees nothing but what it declares."""
+    declared = metric.requires(batch.settings)
+    return metric.statistics(analysed(batch, *declared).read_by(metric.label, declared))
+
+
+def explained(metric: Metric, batch: Batch, *, full: bool = False) -> list[Explanation | None]:
+    """Reasons for all samples; words read alone are made here, since the made model reads five numbers a word."""
+    words = sorted({word for text in batch.texts for word in content(text)})
+    vectors = np.stack([np.random.default_rng(len(word)).normal(size=WIDTH) for word in words]).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    batch.put(WordMeanings(metric.opt.model), Meanings(words, vectors))
+    declared = Plan((metric,), batch.settings, explain=True).keys_of(metric)
+    return metric.explain(analysed(batch, *declared).read_by(metric.label, declared), range(len(batch)), full=full)
 
 
 SAMPLES = [
@@ -71,13 +98,10 @@ SAMPLES = [
 
 def loop(batch: Batch, row: int, kind: str, model_path: str) -> tuple[float, float]:
     """(image, reference) value of one sample, one vector at a time."""
-    from vericap.models.scan import load
-
-    scan = load(model_path)
-    found = batch.analysis("regions")
+    scan, found = batch[ScanWeights(model_path)], batch[PhotoRegions()]
     image = batch.images[row]
     regions = scan.regions(found.features[image])[found.mask[image]]
-    words = scan.words(batch.texts, batch.analysis("token_states"))
+    words = scan.words(batch.texts, batch[TokenStates()])
 
     def contexts(text: int) -> np.ndarray:
         h = words[text]
@@ -105,8 +129,8 @@ def loop(batch: Batch, row: int, kind: str, model_path: str) -> tuple[float, flo
 @pytest.mark.parametrize("kind", ["relevance", "extraness", "omission"])
 def test_equal_to_the_loop(kind: str, model: str) -> None:
     batch = batch_of(SAMPLES)
-    made = {"relevance": reo.Relevance, "extraness": reo.Extraness, "omission": reo.Omission}[kind]
-    values = made(model=model).statistics(batch)
+    made = {"relevance": Relevance, "extraness": Extraness, "omission": Omission}[kind]
+    values = scored(made(model=model), batch)
     for row in range(3):
         image, reference = loop(batch, row, kind, model)
         assert values.columns["image"][row] == pytest.approx(image, rel=1e-4)
@@ -116,12 +140,36 @@ def test_equal_to_the_loop(kind: str, model: str) -> None:
 
 def test_truth_is_an_option(model: str) -> None:
     batch = batch_of(SAMPLES)
-    image = reo.Relevance(model=model, truth="image").statistics(batch).values[:, 0]
-    only = reo.Relevance(model=model, truth="reference").statistics(batch)
-    both = reo.Relevance(model=model, truth="both").statistics(batch)
+    image = scored(Relevance(model=model, truth="image"), batch).values[:, 0]
+    only = scored(Relevance(model=model, truth="reference"), batch)
+    both = scored(Relevance(model=model, truth="both"), batch)
     np.testing.assert_allclose(both.values[:2, 0], (image[:2] + only.values[:2, 0]) / 2, rtol=1e-6)
-    assert only.problems == {2: "no references to take as ground truth"}
+    assert only.problems == {2: "no reference to compare with"}
     assert np.isnan(both.values[2, 0])
+
+
+def test_many_captions_of_an_image_are_scored_as_each_alone(model: str) -> None:
+    """More rows than a case or a group holds, with different references, in any order."""
+    texts = ["a dog", "two men talk", "a dog runs far", "men"]
+    many = [Sample(str(n), texts[n % 4], tuple(texts[: n % 3]), str(n % 2 + 1)) for n in range(2000)]
+    metrics: list[Metric] = [Omission(model=model), tiger.Tiger(model=model)]
+    for metric in metrics:
+        whole = scored(metric, batch_of(many)).values
+        for kind in range(12):
+            np.testing.assert_allclose(whole[kind::12], np.tile(whole[kind], (len(whole[kind::12]), 1)), atol=1e-6)
+
+
+def test_cases_and_groups() -> None:
+    batch = Batch.of([Sample(str(n), f"c{n}", ("x", "?") if n % 2 else ("x", "y"), str(n % 2)) for n in range(10)])
+    found = list(cases(batch, np.arange(10), references_of(batch), together=3))
+    assert [case.rows.tolist() for case in found] == [[0, 2, 4], [6, 8], [1, 3, 5], [7, 9]]
+    assert [[batch.texts[text] for text in case.references] for case in found] == [["x", "y"]] * 2 + [["x"]] * 2
+    assert [case.image for case in found] == [0, 0, 1, 1]
+    sizes = [[len(case.rows) for case in group] for group in grouped(found, lambda case: len(case.rows), 5)]
+    assert sizes == [[3, 2], [3, 2]]
+    assert [len(group) for group in grouped(found, lambda case: 99, 5)] == [1, 1, 1, 1]
+    assert [len(group) for group in grouped(found, lambda case: 0, 5, most=3)] == [3, 1]
+    assert not list(cases(batch, np.zeros(0, np.int64), references_of(batch)))
 
 
 @settings(max_examples=50, deadline=None)
@@ -132,9 +180,9 @@ def test_projection_identities(seed: int) -> None:
     rest = residual(a, g)
     np.testing.assert_allclose((rest * g).sum(axis=-1), 0, atol=1e-9)
     np.testing.assert_allclose(residual(3 * g, g), 0, atol=1e-9)
-    np.testing.assert_allclose(rest + reo.projection(a, g), a, atol=1e-12)
+    np.testing.assert_allclose(rest + measures.projection(a, g), a, atol=1e-12)
     whitening = rng.normal(size=(7, 7))
-    found = reo.measures(reo.inner(a, g), reo.lengths(a, whitening), reo.lengths(g, whitening))
+    found = measures.measures(measures.inner(a, g), measures.lengths(a, whitening), measures.lengths(g, whitening))
     # The distance to the orthogonal part, as the definition has it.
     np.testing.assert_allclose(found["reo-extraness"], np.linalg.norm((a - rest) @ whitening.T, axis=-1), rtol=1e-9)
     missing = g - residual(g, a)
@@ -148,37 +196,92 @@ def test_bad_rows_are_named_and_the_rest_is_scored(model: str) -> None:
         Sample(id="d", candidate="  ", references=("x",), image="1"),
         Sample(id="e", candidate="dog", references=("x",), image="3"),
         Sample(id="f", candidate="dog", references=("x",)),
+        Sample(id="g", candidate="?? \U0001f600", references=("x",), image="1"),
+        Sample(id="h", candidate="dog", references=("x",), image="4"),
     ]
-    batch = batch_of(samples, lost=2)
-    found = reo.Relevance(model=model).statistics(batch)
-    assert found.problems == {3: "the candidate is empty", 4: "image lost", 5: "no image is named"}
+    wordless, bare = "the candidate has no word", "the image has no region"
+    expected = {3: wordless, 4: "image lost", 5: "no image is named", 6: wordless, 7: bare}
+    found = scored(Relevance(model=model), batch_of(samples, lost=2, bare=3))
+    assert found.problems == expected
     assert np.isfinite(found.values[:3, 0]).all()
+    grounded = scored(tiger.Tiger(model=model), batch_of(samples, lost=2, bare=3))
+    assert grounded.problems == {2: "no reference to compare with", **expected}
+    assert explained(Relevance(model=model), batch_of(samples, lost=2, bare=3))[3:] == [None] * 5
+
+
+@pytest.mark.parametrize("made", [Relevance, Extraness, Omission, tiger.Tiger])
+def test_references_without_a_word_say_nothing(made: type[Metric], model: str) -> None:
+    def values(*references: str) -> np.ndarray:
+        # The texts of all runs are the same: the made states of a text depend on its place.
+        samples = [Sample("a", "a dog runs", references, "1"), Sample("b", "a dog runs", ("a dog", "  ", "???"), "2")]
+        return scored(made(model=model), batch_of(samples)).values[0]
+
+    np.testing.assert_array_equal(values("a dog", "  ", "???"), values("a dog"))
 
 
 def test_features_of_another_extractor_are_refused(model: str) -> None:
     with pytest.raises(VericapError, match=r"fingerprint other.*tiny.*fingerprint f"):
-        reo.Relevance(model=model).statistics(batch_of(SAMPLES, fingerprint="other"))
+        scored(Relevance(model=model), batch_of(SAMPLES, fingerprint="other"))
 
 
-def test_explanations_name_words_and_regions(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def alone(scan: object, words: list[str], batch: Batch) -> np.ndarray:
-        return np.stack([np.random.default_rng(len(word)).normal(size=WIDTH) for word in words])
+def test_signatures_name_model_encoder_and_regions() -> None:
+    batch = Batch.of(SAMPLES)
+    parts = dict(part.split(":", 1) for part in tiger.Tiger().signature(batch).split("|"))
+    assert {"model", "encoder", "regions", "refs"} <= set(parts)
+    assert parts["model"].startswith("vericap-scan-")
+    assert "refs:" not in Relevance(truth="image").signature(batch)
 
-    monkeypatch.setattr(word_meanings, "alone", alone)  # the made model reads five numbers a word, not the encoder's
-    batch = batch_of(SAMPLES, explain=True)
-    explanations = reo.Omission(model=model).statistics(batch).explanations or []
-    first = explanations[0]
+
+def test_explanations_judge_words_and_name_what_is_missing(model: str) -> None:
+    found = explained(Omission(model=model), batch_of(SAMPLES))
+    first, second, alone = found
     assert first is not None
-    assert first["words"] == ["<mark>", "a", "dog", "runs", "<mark>"]
-    assert np.array(first["attention"]).shape == (3, 5)
-    np.testing.assert_allclose(np.sum(first["attention"], axis=1), 1, atol=1e-3)
-    assert [item["word"] for item in first["extra_words"]] == ["runs"]  # "dog" is said by the references
-    assert {item["word"] for item in first["missing_words"]} == {"running", "brown"}
-    assert all(set(names) == {"dog", "runs"} for names in first["nearest_to_extra"])
-    json.dumps(explanations)
-    assert explanations[2] is not None
-    assert {item["word"] for item in explanations[2]["extra_words"]} == {"dog", "runs"}  # nothing but the image
-    assert "missing_words" not in explanations[2]
+    assert second is not None
+    assert alone is not None
+    assert [(word.text, word.start, word.end) for word in first.words] == [("a", 0, 1), ("dog", 2, 5), ("runs", 6, 10)]
+    assert first.words[0].support is None  # a stop word
+    for word in first.words[1:]:  # a reference says "dog", and "running"
+        assert (word.support, word.source, word.region) == (1.0, "references", (0, 0, 1, 1))
+    assert [item.text for item in first.missing] in ([], ["brown"])
+    two, men = second.words
+    assert two.support is not None
+    assert 0 <= two.support < 1
+    assert men.support == 1
+    assert all(item.source == "references" and item.weight > 0 for item in (*first.missing, *second.missing))
+    assert {word.source for word in alone.words} == {"", "image"}  # nothing but the image
+    assert not alone.missing
+    assert not first.heatmaps
+    assert not first.facts
+    assert all(one and len(json.dumps(one.as_dict())) < 3000 for one in found)
+
+
+def test_pictures_only_in_full(model: str) -> None:
+    first = explained(Omission(model=model), batch_of(SAMPLES), full=True)[0]
+    assert first is not None
+    (drawn,) = first.heatmaps
+    assert drawn.columns == ("<mark>", "a", "dog", "runs", "<mark>")
+    assert np.array(drawn.values).shape == (3, 5)
+    np.testing.assert_allclose(np.sum(drawn.values, axis=1), 1, atol=1e-3)
+    assert len(drawn.boxes) == len(first.facts["extra_by_region"]) == len(first.facts["missing_by_region"]) == 3
+    assert all(set(names) == {"dog", "runs"} for names in first.facts["nearest_to_extra"])
+    assert Explanation.from_dict(json.loads(json.dumps(first.as_dict()))).words[1].text == "dog"
+
+
+def test_reasons_look_at_what_the_score_looks_at(model: str) -> None:
+    """With the image as truth neither score nor reasons depend on references, whatever else the run computes."""
+    bare = [Sample(sample.id, sample.candidate, (), sample.image) for sample in SAMPLES]
+    # The made states of a text depend on its place: a last sample brings the same texts.
+    every = tuple(text for sample in SAMPLES for text in sample.references)
+    texts = [sample.candidate for sample in SAMPLES]
+    with_references = batch_of([Sample("0", texts[0], (*texts, *every), "1"), *SAMPLES])
+    without = batch_of([Sample("0", texts[0], (*texts, *every), "1"), *bare])
+    metric = Relevance(model=model, truth="image")
+    analysed(with_references, *Relevance(model=model).requires(Settings()))  # another column of the run
+    assert explained(metric, with_references, full=True)[1:] == explained(metric, without, full=True)[1:]
+    only = explained(Relevance(model=model, truth="reference"), with_references)
+    assert {word.source for one in only[1:3] if one for word in one.words} == {"", "references"}
+    assert all(word.region is None for one in only[1:3] if one for word in one.words)
+    assert only[3] is None  # no reference, no score
 
 
 @settings(max_examples=30, deadline=None)
@@ -215,12 +318,12 @@ def test_tiger_parts_equal_the_loop(seed: int, count: int) -> None:
 
 
 def test_tiger_scores_and_names_missing_references(model: str) -> None:
-    found = tiger.Tiger(model=model).statistics(batch_of(SAMPLES))
-    assert found.problems == {2: "no references"}
+    found = scored(tiger.Tiger(model=model), batch_of(SAMPLES))
+    assert found.problems == {2: "no reference to compare with"}
     assert ((found.values[:2, 0] > 0) & (found.values[:2, 0] < 1)).all()
     np.testing.assert_allclose(found.values[:2, 0], (found.columns["rrs"] + found.columns["wds"])[:2] / 2)
 
 
 def test_no_model_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(VericapError, match="vericap train scan"):
-        reo.Relevance(model=str(tmp_path)).statistics(batch_of(SAMPLES))
+        scored(Relevance(model=str(tmp_path)), batch_of(SAMPLES))

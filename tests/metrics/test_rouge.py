@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from coco_helpers import GOLDEN, Pair, batch_of, pairs, scores
+from coco_helpers import GOLDEN, Pair, pairs, scores, statistics
 
 from vericap.metrics import registry
 from vericap.text.ngrams_python import lcs
@@ -61,6 +61,6 @@ def test_empty_captions_score_as_in_the_tool() -> None:
 def test_option_and_missing_references() -> None:
     samples = [("a dog", ["a dog runs"])]
     assert scores("rouge-l:beta=1", samples)[0] == pytest.approx(2 * 1 * (2 / 3) / (1 + 2 / 3))
-    found = registry.make("rouge-l").statistics(batch_of([("a", []), ("a", ["a"]), ("b", [])]))
+    found = statistics(registry.make("rouge-l"), [("a", []), ("a", ["a"]), ("b", [])])
     assert list(found.problems) == [0, 2]
     assert found.values[1, 0] == pytest.approx(1.0)

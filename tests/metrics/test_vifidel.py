@@ -8,18 +8,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.errors import Problem
-from vericap.metrics.registry import make
-from vericap.metrics.vifidel import Vifidel, penalised, rho_by_word
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.batch import Batch
+from vericap.core.errors import Problem, VericapError
+from vericap.core.explanation import Explanation
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import make, resolve
+from vericap.metrics.vifidel import Vifidel
+from vericap.run.analyses import Detections
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
+from vericap.vision.objects import ImageObjects
 
 COCO = ["person", "dog", "cat", "dining table", "wine glass", "car", "pizza", "surfboard", "potted plant"]
 
 
 def score(metric: str, *samples: Sample) -> np.ndarray:
-    return make(metric).statistics(Batch.of(samples)).values[:, 0]
+    return Run(resolve([metric])).score(samples).statistics[metric].values[:, 0]
+
+
+def explained(metric: str, *samples: Sample) -> list[Explanation | None]:
+    return Run(resolve([metric])).explain(samples)[metric]
 
 
 @pytest.fixture
@@ -33,12 +42,9 @@ def made(tmp_path: Path) -> str:
 def test_worked_example_of_figure_3(made: str) -> None:
     # Objects cat and books; the caption says cat and encyclopedias; one reference has both objects, one the cat.
     sample = Sample("1", "a cat on encyclopedias", ("a cat on books", "the cat"), objects={"cat": 1, "books": 1})
-    batch = Batch.of([sample])
     metric = Vifidel(vectors=made, centre=False)
-    space = metric.space(batch)
-    images, _ = metric.image_bags(space, metric.objects(batch))
-    images, captions = penalised(batch, space, images, space.texts.take(batch.candidates))
-    rho = {**rho_by_word(space, images, 0), **rho_by_word(space, captions, 0)}
+    batch = analysed(Batch.of([sample]), *metric.requires(Settings()))
+    rho = metric.pairs(batch, [0]).rho(0)
     # rho_k = mean over references of (1 - max_t cos) / 2
     assert rho["cat"] == 0.0
     assert rho["books"] == pytest.approx((0.0 + 0.5) / 2)
@@ -117,7 +123,7 @@ def test_rows_that_cannot_be_judged_have_reasons(made: str) -> None:
         Sample("nothing", "a cat"),
         Sample("partly", "a cat zebra", objects={"cat": 1, "zebra crossing": 2}),
     ]
-    result = score_batch(samples, f"vifidel:vectors={made}:centre=no")
+    result = Run(resolve(f"vifidel:vectors={made}:centre=no")).score(samples)
     found = next(iter(result.statistics.values()))
     assert found.values[:4, 0].tolist() == [1.0, 0.0, 0.0, 0.0]
     assert np.isnan(found.values[4, 0])
@@ -132,38 +138,108 @@ def test_rows_that_cannot_be_judged_have_reasons(made: str) -> None:
 
 def test_an_image_that_cannot_be_read_is_reported() -> None:
     batch = Batch.of([Sample("1", "a dog", image="a.jpg"), Sample("2", "a dog", image="b.jpg")])
-    from vericap.vision.objects import Objects
-
-    batch.provide("objects of detector", [Problem("a.jpg", "the file is empty"), Objects.counted({"dog": 1})])
-    found = make("vifidel").statistics(batch)
+    batch.put(Detections(own=True), [Problem("a.jpg", "the file is empty"), ImageObjects.counted({"dog": 1})])
+    metric = make("vifidel")
+    found = metric.statistics(analysed(batch, *metric.requires(batch.settings)))
     assert np.isnan(found.values[0, 0])
     assert found.problems[0] == "the file is empty"
     assert found.values[1, 0] == 1.0
 
 
 def test_explanation_names_plan_partners_and_penalties() -> None:
-    sample = Sample("1", "a puppy on a skateboard", ("a dog rides",), objects={"dog": 1, "car": 2})
-    batch = Batch.of([sample, Sample("2", "of the", objects={"dog": 1})], Settings(explain=True))
-    metric = make("vifidel")
-    found = metric.statistics(batch)
-    assert found.explanations is not None
-    first, second = found.explanations
+    samples = (
+        Sample("1", "a puppy on a skateboard", ("a dog rides",), objects={"dog": 1, "car": 2, "xyzzy 9": 1}),
+        Sample("2", "of the", objects={"dog": 1}),
+        Sample("3", "a dog"),
+        Sample("4", "A dog's ball", objects=[]),
+    )
+    first, second, third, fourth = explained("vifidel", *samples)
     assert first is not None
     assert second is not None
-    json.dumps(found.explanations)
-    assert sum(move["mass"] for move in first["plan"]) == pytest.approx(1.0, abs=1e-4)
-    assert sum(move["part"] for move in first["plan"]) == pytest.approx(found.columns["distance"][0], abs=1e-4)
-    assert first["unmatched_objects"] == ["car"]
-    assert first["words_without_object"] == ["skateboard"]
-    assert first["rho"]["dog"] == 0.0
-    assert first["rho"]["skateboard"] > first["rho"]["puppy"]
-    assert second["plan"] == []
-    assert second["unmatched_objects"] == ["dog"]
+    assert third is None  # no objects to judge by
+    assert fourth is not None
+    distance = Run(resolve("vifidel")).score(samples).statistics["vifidel"].columns["distance"][0]
+    assert sum(move.mass for move in first.transport) == pytest.approx(1.0, abs=1e-6)
+    assert sum(move.mass * move.cost for move in first.transport) == pytest.approx(distance, abs=1e-5)
+    assert {item.text: item.weight for item in first.missing}["car"] == 0.5
+    assert "dog" not in {item.text for item in first.missing}
+    assert [word.text for word in first.words] == ["a", "puppy", "on", "a", "skateboard"]
+    support = {word.text: word.support for word in first.words}
+    assert support["a"] is None
+    assert support["puppy"] > 0.5 > support["skateboard"] >= 0
+    assert [first.words[1].start, first.words[1].end, first.words[1].source] == [2, 7, "image"]
+    assert first.facts["rho"]["dog"] == 0.0
+    assert first.facts["rho"]["skateboard"] > first.facts["rho"]["puppy"]
+    assert second.transport == ()
+    assert [item.text for item in second.missing] == ["dog"]
+    assert "rho" not in second.facts
+    assert [(word.text, word.support) for word in fourth.words] == [("A", None), ("dog's", 0.0), ("ball", 0.0)]
+    for found in (first, second, fourth):
+        assert Explanation.from_dict(json.loads(json.dumps(found.as_dict()))).as_dict() == found.as_dict()
+
+
+def test_explanations_show_where_an_object_is() -> None:
+    objects = {
+        "labels": ["dog", "dog", "car"],
+        "scores": [0.6, 0.9, 0.8],
+        "boxes": [[0, 0, 5, 5], [10, 20, 50, 40], [0, 0, 100, 25]],
+        "size": [100, 50],
+    }
+    (found,) = explained("vifidel", Sample("1", "a dog", objects=objects))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.words[1].region == (0.1, 0.4, 0.5, 0.8)  # of the surest dog
+    assert [(item.text, item.region) for item in found.missing] == [("car", (0.0, 0.0, 1.0, 0.5))]
+
+
+def test_a_row_of_explanation_stays_small_unless_all_is_asked_for() -> None:
+    names = [f"thing{i}" for i in range(60)]
+    sample = Sample("1", " ".join(names[::-1]), ("a dog",), objects=dict.fromkeys(names, 2))
+    run = Run(resolve("vifidel"))
+    (short,), (full,) = run.explain([sample])["vifidel"], run.explain([sample], full=True)["vifidel"]
+    assert short is not None
+    assert full is not None
+    assert len(full.transport) >= 60 > len(short.transport)
+    assert len(short.words) == len(full.words) == 60
+
+
+def test_some_rows_are_explained_as_all_are() -> None:
+    samples = [
+        Sample("1", "a dog", ("a puppy",), objects={"dog": 1}),
+        Sample("2", "a cat on a mat", objects={"cat": 2, "bed": 1}),
+        Sample("3", "a car", ("cars", "a bus"), objects={"bus": 1}),
+    ]
+    metric = make("vifidel")
+    keys = (*metric.requires(Settings()), *metric.explain_requires(Settings()))
+    batch = analysed(Batch.of(samples), *keys)
+    whole = metric.explain(batch, range(3))
+    assert metric.explain(batch, [2, 0]) == [whole[2], whole[0]]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "???", "\U0001f600", "\n\t", "--- ..."])
+def test_texts_without_a_word_are_all_treated_as_the_empty_one(text: str) -> None:
+    result = Run(resolve("vifidel")).score([Sample("1", text, ("a dog",), objects={"dog": 1})])
+    assert result.statistics["vifidel"].values.tolist() == [[0.0]]
+    assert "no content word" in result.statistics["vifidel"].problems[0]
+    blank = Sample("1", "a dog", ("a puppy", text), objects={"dog": 1, "car": 1})
+    assert score("vifidel", blank) == score("vifidel", Sample("1", "a dog", ("a puppy",), objects=blank.objects))
+
+
+def test_a_threshold_of_the_metric_leaves_objects_out_of_the_explanation() -> None:
+    objects = {"labels": ["dog", "car"], "scores": [0.9, 0.2]}
+    (found,) = explained("vifidel:threshold=0.5", Sample("1", "a dog", objects=objects))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.missing == ()
+
+
+def test_only_english() -> None:
+    with pytest.raises(VericapError, match="language"):
+        Run(resolve("vifidel"), Settings(lang="ja"))
 
 
 def test_signature_names_every_choice() -> None:
     batch = Batch.of([Sample("1", "a dog", objects={"dog": 1})])
     signature = make("vifidel:p=1").signature(batch)
+    assert "tok:ptb" in signature
     for part in ("p:1.0", "counts:frequency", "normalise:True", "threshold:0.0", "objects:record", "vectors:gte"):
         assert part in signature
 

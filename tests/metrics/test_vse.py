@@ -10,12 +10,21 @@ import pytest
 from PIL import Image
 from safetensors.numpy import save_file
 
-from vericap.errors import VericapError
-from vericap.metrics.vse import ClipScore, RefClipScore, Vse, harmonic
-from vericap.models import vse
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
-from vericap.vision.store import Regions
+from vericap.core import onnx as sessions
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics.clipscore import ClipScore, RefClipScore, harmonic
+from vericap.metrics.vse import Vse
+from vericap.models import clip, vse
+from vericap.run import photos
+from vericap.run.analyses import ClipImages, PhotoRegions, Sentences
+from vericap.run.engine import Run
+from vericap.run.plan import analysed
+from vericap.vision.store import RegionTable
 
 
 @pytest.fixture(scope="module")
@@ -74,26 +83,49 @@ def batch_of(fingerprint: str = "f") -> Batch:
         Sample(id="a", candidate="x", references=(), image="1"),
         Sample(id="b", candidate="", references=(), image="1"),
         Sample(id="c", candidate="y", references=(), image="2"),
+        Sample(id="d", candidate="\U0001f600", references=(), image="1"),
+        Sample(id="e", candidate="x", references=(), image="3"),
     ]
-    batch = Batch.of(samples, Settings(explain=True))
+    batch = Batch.of(samples)
     one = (np.random.default_rng(0).normal(size=(3, 6)), np.tile([0, 0, 1, 1], (3, 1)))
-    batch.provide("regions", Regions.of([one, None], fingerprint, {1: "gone"}))
-    texts = np.random.default_rng(2).normal(size=(3, 4)).astype(np.float32)
-    batch.provide("sentences", texts / np.linalg.norm(texts, axis=1, keepdims=True))
+    batch.put(PhotoRegions(), RegionTable.of([one, None, None], fingerprint, {1: "gone"}))
+    texts = np.random.default_rng(2).normal(size=(len(batch.texts), 4)).astype(np.float32)
+    batch.put(Sentences(), texts / np.linalg.norm(texts, axis=1, keepdims=True))
     return batch
 
 
+def reader(metric: Metric, batch: Batch) -> Batch:
+    """The batch with what a metric declares computed, and nothing else to be read."""
+    declared = metric.requires(batch.settings)
+    return analysed(batch, *declared).read_by(metric.label, declared)
+
+
 def test_vse_scores_what_it_can(encoder: str) -> None:
-    found = Vse(model=encoder).statistics(batch_of())
-    assert found.problems == {1: "the candidate is empty", 2: "gone"}
+    metric = Vse(model=encoder)
+    batch = reader(metric, batch_of())
+    found = metric.statistics(batch)
+    wordless = "the candidate has no word"
+    assert found.problems == {1: wordless, 2: "gone", 3: wordless, 4: "the image has no region"}
     assert -1 <= found.values[0, 0] <= 1
-    assert found.explanations is not None
-    assert len(found.explanations[0]["cosines"]) == 3  # type: ignore[index]
+    first, *others = metric.explain(batch, [0, 1, 2, 3, 4])
+    assert first is not None
+    assert others == [None] * 4
+    assert not first.heatmaps
+    assert first.facts["best_region"] >= first.facts["whole_image"]
+    (full,) = metric.explain(batch, [0], full=True)
+    assert full is not None
+    (drawn,) = full.heatmaps
+    assert (drawn.columns, len(drawn.values), len(drawn.boxes)) == (("x",), 3, 3)
 
 
 def test_vse_refuses_foreign_features(encoder: str) -> None:
     with pytest.raises(VericapError, match="fingerprint other"):
-        Vse(model=encoder).statistics(batch_of("other"))
+        reader(Vse(model=encoder), batch_of("other"))
+
+
+def test_other_languages_are_refused() -> None:
+    with pytest.raises(VericapError, match="language en"):
+        Run([Vse()], Settings(lang="ja"))
 
 
 @pytest.fixture(scope="module")
@@ -130,27 +162,62 @@ def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def clip_scores(metric: Metric, samples: list[Sample], settings: Settings) -> Statistics:
+    return Run([metric], settings).score(samples).statistics[metric.label]
+
+
 def test_clipscore_as_published(clip_folder: Path, tmp_path: Path) -> None:
     Image.new("RGB", (20, 10), (255, 0, 0)).save(tmp_path / "red.png")
     samples = [
-        Sample(id="a", candidate="red", references=("red green",), image="red.png"),
+        Sample(id="a", candidate="red", references=("red green", "???"), image="red.png"),
         Sample(id="b", candidate="green", references=("green",), image="red.png"),
         Sample(id="c", candidate="red", references=(), image="none.png"),
+        Sample(id="d", candidate="...", references=("red",), image="red.png"),
+        Sample(id="e", candidate="red", references=("  ",), image="red.png"),
     ]
-    batch = Batch.of(samples, Settings(images=tmp_path))
-    plain = ClipScore(model=str(clip_folder)).statistics(batch)
+    settings = Settings(images=tmp_path, cache=tmp_path / "cache")
+    plain = clip_scores(ClipScore(model=str(clip_folder)), samples, settings)
     assert plain.values[0, 0] == pytest.approx(2.5)
     assert plain.values[1, 0] == pytest.approx(0.0)
-    assert list(plain.problems) == [2]
-    with_references = RefClipScore(model=str(clip_folder)).statistics(batch)
+    assert sorted(plain.problems) == [2, 3]
+    with_references = clip_scores(RefClipScore(model=str(clip_folder)), samples, settings)
     cosine = 1 / np.sqrt(2)
     assert with_references.values[0, 0] == pytest.approx(2 * 2.5 * cosine / (2.5 + cosine), rel=1e-5)
     assert with_references.values[1, 0] == 0.0
+    assert with_references.problems[4] == "no reference to compare with"
 
 
-def test_clipscore_without_model_says_what_to_bring() -> None:
+def test_a_pair_is_opened_once_and_photos_are_kept(clip_folder: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (20, 10), (0, 255, 0)).save(tmp_path / "green.png")
+    samples = [Sample(id="a", candidate="green", references=("green",), image="green.png")]
+    settings = Settings(images=tmp_path, cache=tmp_path / "cache")
+    metrics: list[Metric] = [ClipScore(model=str(clip_folder)), RefClipScore(model=str(clip_folder))]
+    assert "model:" + clip_folder.name in metrics[0].signature(Batch.of(samples, settings))
+    first = Run(metrics, settings).score(samples)
+    opened, decoded = len(sessions.opened), photos.decoded
+    again = Run(metrics, settings).score(samples)
+    assert (len(sessions.opened), photos.decoded) == (opened, decoded)
+    assert again[metrics[1].label] == first[metrics[1].label] > 0
+
+
+def test_other_weights_have_another_place_in_the_cache(clip_folder: Path, tmp_path: Path) -> None:
+    from shutil import copytree
+
+    from vericap.run.runtime import Runtime
+
+    other = copytree(clip_folder, tmp_path / clip_folder.name)
+    assert clip.digest(str(other)) == clip.digest(str(clip_folder))
+    (other / "text.onnx").write_bytes(b"other")
+    runtime = Runtime.of(Settings(cache=tmp_path / "cache"))
+    assert ClipImages(str(other)).kind(runtime) != ClipImages(str(clip_folder)).kind(runtime)
+
+
+def test_clipscore_without_model_says_what_to_bring(tmp_path: Path) -> None:
+    samples = [Sample(id="a", candidate="x", image="1")]
     with pytest.raises(VericapError, match="model=FOLDER"):
-        ClipScore().statistics(Batch.of([Sample(id="a", candidate="x", image="1")]))
+        clip_scores(ClipScore(), samples, Settings(images=tmp_path))
+    with pytest.raises(VericapError, match="neither image"):
+        clip_scores(ClipScore(model=str(tmp_path)), samples, Settings(images=tmp_path))
 
 
 def test_harmonic_mean() -> None:

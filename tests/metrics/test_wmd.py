@@ -7,17 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vericap.core.errors import VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
 from vericap.metrics.registry import make
-from vericap.run.batch import Batch
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
 NOUNS = ["dog", "cat", "horse", "table", "chair", "ball", "car", "street", "beach", "pizza"]
 captions = st.lists(st.sampled_from([*NOUNS, "a", "the"]), min_size=1, max_size=8).map(" ".join)
 
 
+def scored(metric: str, *samples: Sample, explain: bool = False) -> Result:
+    return Run([make(metric)]).score(samples, explain=explain)
+
+
 def distance(metric: str, *samples: Sample) -> np.ndarray:
-    return np.asarray(make(metric).statistics(Batch.of(samples)).columns["distance"])
+    return np.asarray(scored(metric, *samples).statistics[metric].columns["distance"])
 
 
 def test_best_worst_and_mean_reference() -> None:
@@ -29,7 +35,7 @@ def test_best_worst_and_mean_reference() -> None:
 
 
 def test_score_is_one_for_the_same_words_and_exp_of_minus_distance() -> None:
-    result = score_batch([Sample("1", "The dog, a ball!", ("ball and dog",)), Sample("2", "dog", ("cat",))], "wmd")
+    result = scored("wmd", Sample("1", "The dog, a ball!", ("ball and dog",)), Sample("2", "dog", ("cat",)))
     assert result["wmd"][0] == 1.0
     assert result["wmd"][1] == pytest.approx(np.exp(-result.statistics["wmd"].columns["distance"][1]))
     assert "vectors:gte-small" in result.corpus["wmd"].signature
@@ -59,11 +65,14 @@ def test_rows_without_words_have_reasons() -> None:
         Sample("none", "a dog"),
         Sample("empty reference", "a dog", ("of the",)),
         Sample("good", "a dog", ("a dog", "of the")),
+        Sample("bracket", "( )", ("a dog",)),
+        Sample("bracket beside", "a dog", ("( )", "a dog")),
     ]
-    result = score_batch(samples, "wmd")
+    result = scored("wmd", *samples)
     assert result["wmd"][0] == 0.0
     assert np.isnan(result["wmd"][1:3]).all()
-    assert result["wmd"][3] == 1.0
+    assert result["wmd"][3] == result["wmd"][5] == 1.0
+    assert result["wmd"][4] == 0.0
     reasons = {samples[row].id: why for row, why in result.statistics["wmd"].problems.items()}
     assert {problem.record for problem in result.problems} == {"none", "empty reference"}
     assert "no content word" in reasons["stop"]
@@ -73,10 +82,35 @@ def test_rows_without_words_have_reasons() -> None:
 
 def test_unknown_words_are_dropped_and_counted(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("dog 1 0\ncat 0 1\n", "utf-8")
-    batch = Batch.of([Sample("1", "dog unicycle", ("dog",))])
-    found = make(f"wmd:vectors={tmp_path / 'v.txt'}:centre=no").statistics(batch)
-    assert found.values[0, 0] == 1.0
-    assert found.columns["unknown_words"].tolist() == [1]
+    name = f"wmd:vectors={tmp_path / 'v.txt'}:centre=no"
+    result = scored(name, Sample("1", "dog unicycle", ("dog",)), explain=True)
+    assert result[name][0] == 1.0
+    assert result.statistics[name].columns["unknown_words"].tolist() == [1]
+    (reasons,) = result.explanations[name]
+    assert reasons is not None
+    assert reasons.facts["unknown_words"] == ["unicycle"]
+
+
+def test_reasons_are_the_plan_to_the_reference_that_counts() -> None:
+    sample = Sample("1", "a dog runs on a beach", ("a pizza on a table", "a puppy at the beach", "of the"))
+    for pool, reference in (("best", 1), ("worst", 0), ("mean", 1)):
+        name = f"wmd:pool={pool}"
+        result = scored(name, sample, Sample("2", "a dog", ("of",)), explain=True)
+        reasons, nothing = result.explanations[name]
+        assert nothing is None
+        assert reasons is not None
+        assert reasons.facts["reference"] == sample.references[reference]
+        assert sum(move.mass for move in reasons.transport) == pytest.approx(1.0)
+        assert {move.word for move in reasons.transport} == {"dog", "runs", "beach"}
+        total = sum(move.mass * move.cost for move in reasons.transport)
+        assert total == pytest.approx(reasons.facts["distance"], rel=1e-5)
+        if pool != "mean":
+            assert total == pytest.approx(result.statistics[name].columns["distance"][0], rel=1e-5)
+
+
+def test_other_languages_are_refused() -> None:
+    with pytest.raises(VericapError, match="lang=en"):
+        Run([make("wmd")], Settings(lang="ja"))
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vericap.core.samples import Sample
 from vericap.meta.datasets import pascal50s
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,6 @@ def test_preferred_captions_score_higher(data_dir: Path, metric: str, group: str
         for i in rows
         for side, text in enumerate((pairs.first[i], pairs.second[i]))
     ]
-    scores = score_batch(samples, metric)[metric]
+    scores = Run(resolve(metric)).score(samples)[metric]
     right = np.where(scores[0::2] == scores[1::2], 0.5, (scores[1::2] > scores[0::2]) == (wanted[rows] > 0.5))
     assert right.mean() >= least

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from vericap.errors import VericapError
-from vericap.models.faier import EMPTY, UNKNOWN, VARIANTS, Config, Faier, load
+from vericap.core import shipped
+from vericap.core.errors import VericapError
+from vericap.models.faier import EMPTY, UNKNOWN, VARIANTS, FaierConfig, FaierModel, load
 from vericap.models.recurrent import bidirectional
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # tests share the processor
-from vericap.train.faier import FaierModule  # noqa: E402
+from vericap.train.faier.network import FaierModule  # noqa: E402
 from vericap.train.losses import hardest_negative  # noqa: E402
 
 WORDS = [UNKNOWN, EMPTY, "a", "dog", "cat", "on", "grass", "red", "runs"]
@@ -21,7 +24,7 @@ TRIPLETS = [[["dog", "runs", "grass"]], [["cat", "on", "grass"], ["cat", "a", "r
 
 def module(**options) -> FaierModule:
     torch.manual_seed(0)
-    return FaierModule(Config(width=6, d=8, words=5, **options), WORDS)
+    return FaierModule(FaierConfig(width=6, d=8, words=5, **options), WORDS)
 
 
 def images(count=3, regions=4, width=6):
@@ -171,7 +174,7 @@ def test_learns_fifty_images() -> None:
     table = torch.randn(20, 16)
     features = torch.stack([torch.stack([table[words.index(a)], table[words.index(b)]]) for a, b in pairs])
     boxes, mask = torch.rand(50, 2, 4), torch.ones(50, 2, dtype=torch.bool)
-    net = FaierModule(Config(width=16, d=32, words=16), [UNKNOWN, EMPTY, "on", *words])
+    net = FaierModule(FaierConfig(width=16, d=32, words=16), [UNKNOWN, EMPTY, "on", *words])
     captions = [["on", a, b] for a, b in pairs]
     triplets = [[[a, "on", b]] for a, b in pairs]
     optimiser = torch.optim.Adam(net.parameters(), lr=5e-3)
@@ -190,10 +193,11 @@ def test_learns_fifty_images() -> None:
 @pytest.mark.parametrize("storage", ["int8", "float16", "float32"])
 def test_storage(storage, tmp_path) -> None:
     torch.manual_seed(0)
-    free = FaierModule(Config(width=64, d=64, words=64), WORDS).export("small")
+    free = FaierModule(FaierConfig(width=64, d=64, words=64, fingerprint="f"), WORDS).export("small")
     free.save(tmp_path, storage=storage, licence="Apache-2.0")
-    again = Faier.load(tmp_path)
-    assert again.name == "small"
+    again = load(str(tmp_path))
+    assert (again.name, again.fingerprint, again.vocabulary) == ("small", "f", WORDS)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["faier.safetensors", "meta.json"]
     for name, value in free.weights.items():
         tolerance = {"int8": np.abs(value).max() / 254 + 1e-3, "float16": 1e-3, "float32": 0.0}[storage]
         np.testing.assert_allclose(again.weights[name], value, atol=tolerance)
@@ -201,27 +205,37 @@ def test_storage(storage, tmp_path) -> None:
     assert sizes[0] < {"int8": 1.2, "float16": 2.1, "float32": 4.1}[storage] * sizes[1] + 4096
 
 
+def test_folders_of_the_first_version_are_read(tmp_path) -> None:
+    free = module(fingerprint="f").export("early")
+    free.save(tmp_path)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    about = {"config": {**meta.pop("config"), "fingerprint": "f"}, "vocabulary": meta.pop("vocabulary")}
+    (tmp_path / "faier.json").write_text(json.dumps(about))
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    assert load(str(tmp_path)).config == free.config
+    (tmp_path / "faier.json").unlink()
+    with pytest.raises(VericapError, match="not a readable FAIEr model"):
+        load(str(tmp_path))
+
+
 def test_damage_is_named(tmp_path, monkeypatch) -> None:
     free = module().export()
     free.save(tmp_path)
-    again = Faier.load(tmp_path)
+    again = load(str(tmp_path))
     with pytest.raises(VericapError, match="region features have width 7, this FAIEr model reads 6"):
         again.regions(np.zeros((1, 2, 7), np.float32), np.zeros((1, 2, 4), np.float32), np.ones((1, 2), bool))
     with pytest.raises(VericapError, match=r"visual\.0\.weight .*, their options say"):
-        Faier(Config(width=7, d=8, words=5), free.weights, WORDS)
+        FaierModel(FaierConfig(width=7, d=8, words=5), free.weights, WORDS)
     with pytest.raises(VericapError, match="weights lack merge"):
-        Faier(Config(width=6, d=8, words=5, variant="fier+aier"), free.weights, WORDS)
+        FaierModel(FaierConfig(width=6, d=8, words=5, variant="fier+aier"), free.weights, WORDS)
     data = (tmp_path / "faier.safetensors").read_bytes()
     (tmp_path / "faier.safetensors").write_bytes(data[: len(data) // 2])
-    with pytest.raises(VericapError, match="SHA-256 differs"):
-        Faier.load(tmp_path)
-    (tmp_path / "meta.json").unlink()
-    with pytest.raises(VericapError, match="not a readable FAIEr model"):
-        Faier.load(tmp_path)
-    with pytest.raises(VericapError, match="no such file"):
-        Faier.load(tmp_path / "nowhere")
-    monkeypatch.setattr("vericap.models.store.ROOT", tmp_path)
-    load.cache_clear()
+    with pytest.raises(VericapError, match="holds no model of the kind 'faier'"):
+        load(str(tmp_path))
+    with pytest.raises(VericapError, match="holds no model of the kind 'faier'"):
+        load(str(tmp_path / "nowhere"))
+    monkeypatch.setattr("vericap.core.shipped.ROOT", tmp_path)
+    shipped.meta.cache_clear()
     with pytest.raises(VericapError, match="shipped part 'faier' is not at"):
         load("default")
 
@@ -230,7 +244,7 @@ def test_a_variant_that_does_not_exist_is_refused() -> None:
     with pytest.raises(VericapError, match="variant 'ier' is not one of"):
         module(variant="ier")
     with pytest.raises(VericapError, match="must be even"):
-        FaierModule(Config(d=7), WORDS)
+        FaierModule(FaierConfig(d=7), WORDS)
 
 
 def test_long_captions_and_many_references() -> None:

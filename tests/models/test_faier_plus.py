@@ -10,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from vericap.models import faier_plus as plain  # noqa: E402
-from vericap.models.faier_text import States  # noqa: E402
-from vericap.train import faier_plus as learned  # noqa: E402
+from vericap.models.arrays import unit  # noqa: E402
+from vericap.models.faier_plus.layout import NodeStates  # noqa: E402
+from vericap.train.faier_plus import network as learned  # noqa: E402
 
 D = 384
 
@@ -20,11 +21,11 @@ D = 384
 class Texts:
     """Captions made up: states of words and relations, sentence vectors."""
 
-    states: States
+    states: NodeStates
     sentences: np.ndarray
 
-    def block(self) -> learned.Block:
-        return learned.Block.of(self.states, self.sentences)
+    def block(self) -> learned.CaptionTensors:
+        return learned.CaptionTensors.of(self.states, self.sentences)
 
     def rows(self, which: list[int]) -> Texts:
         """Some of the captions, in any order, as often as wanted."""
@@ -35,7 +36,7 @@ class Texts:
 
         words, relations = picked(s.words, s.word_counts), picked(s.relations, s.relation_counts)
         counts = s.word_counts[order], s.relation_counts[order]
-        return Texts(States(words, counts[0], relations, counts[1], s.means[order]), self.sentences[order])
+        return Texts(NodeStates(words, counts[0], relations, counts[1], s.means[order]), self.sentences[order])
 
 
 def texts(rng: np.random.Generator, captions: int) -> Texts:
@@ -45,11 +46,11 @@ def texts(rng: np.random.Generator, captions: int) -> Texts:
     def made(rows: int) -> np.ndarray:
         return rng.normal(size=(rows, D)).astype(np.float32)
 
-    states = States(made(words.sum()), words, made(relations.sum()), relations, made(captions))
-    return Texts(states, plain.unit(made(captions)))
+    states = NodeStates(made(words.sum()), words, made(relations.sum()), relations, made(captions))
+    return Texts(states, unit(made(captions)))
 
 
-def nodes_of(network: plain.FaierPlus, texts: Texts) -> dict[str, plain.Nodes]:
+def nodes_of(network: plain.FaierPlusModel, texts: Texts) -> dict[str, plain.WeightedNodes]:
     s = texts.states
     return {
         "object": network.nodes("object", s.words, s.word_counts),
@@ -57,28 +58,28 @@ def nodes_of(network: plain.FaierPlus, texts: Texts) -> dict[str, plain.Nodes]:
     }
 
 
-def one(nodes: plain.Nodes, caption: int) -> plain.Nodes:
+def one(nodes: plain.WeightedNodes, caption: int) -> plain.WeightedNodes:
     return nodes.rows(np.array([caption]))
 
 
 @pytest.fixture(scope="module")
-def pair() -> tuple[learned.FaierPlusModule, plain.FaierPlus]:
+def pair() -> tuple[learned.FaierPlusModule, plain.FaierPlusModel]:
     torch.manual_seed(0)
     module = learned.FaierPlusModule(hidden=16)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     meta = {"name": "tiny", "fingerprint": "x", "encoder": "default"}
-    return module, plain.FaierPlus(module.weights(), meta)
+    return module, plain.FaierPlusModel(module.weights(), meta)
 
 
 def views(rng: np.random.Generator, images: int, regions: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    embedded = plain.unit(rng.normal(size=(images, regions, D)).astype(np.float32))
+    embedded = unit(rng.normal(size=(images, regions, D)).astype(np.float32))
     boxes = rng.random((images, regions, 4)).astype(np.float32)
     return embedded, boxes, np.ones((images, regions), dtype=bool)
 
 
-def test_both_networks_give_the_same_parts(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
+def test_both_networks_give_the_same_parts(pair: tuple[learned.FaierPlusModule, plain.FaierPlusModel]) -> None:
     module, network = pair
     rng = np.random.default_rng(1)
     embedded, boxes, mask = views(rng, 3)
@@ -88,8 +89,8 @@ def test_both_networks_give_the_same_parts(pair: tuple[learned.FaierPlusModule, 
         visual = module.regions(*(torch.from_numpy(x) for x in (embedded, boxes, mask)))
         # Of image 0 both references are given, of image 1 the first, of image 2 none.
         parts = [references[0].rows([0]), references[1].rows([0]), references[0].rows([1])]
-        given = learned.References(
-            learned.Block.joined([part.block() for part in parts]), torch.from_numpy(np.nonzero(there)[0])
+        given = learned.GivenReferences(
+            learned.CaptionTensors.joined([part.block() for part in parts]), torch.from_numpy(np.nonzero(there)[0])
         )
         found, total = module.parts(visual, own.block(), given)
     regions = network.regions(embedded, boxes, mask)
@@ -139,7 +140,7 @@ def by_loops(network, level, regions, nodes, told_by, own, references, there, im
     return float((seen + told) / 2)
 
 
-def told_loop(mine: plain.Nodes, others: list[plain.Nodes]) -> float:
+def told_loop(mine: plain.WeightedNodes, others: list[plain.WeightedNodes]) -> float:
     others = [other for other in others if len(other.vectors)]
     if not others:
         return float("nan")
@@ -154,7 +155,7 @@ def told_loop(mine: plain.Nodes, others: list[plain.Nodes]) -> float:
     return (precision + recall) / 2
 
 
-def test_matching_agrees_with_plain_loops(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
+def test_matching_agrees_with_plain_loops(pair: tuple[learned.FaierPlusModule, plain.FaierPlusModel]) -> None:
     """Many candidates and references at once, as the metric matches them; some have no nodes."""
     _, network = pair
     rng = np.random.default_rng(5)
@@ -169,7 +170,7 @@ def test_matching_agrees_with_plain_loops(pair: tuple[learned.FaierPlusModule, p
             vectors = one(others[level], j).vectors
             raised = np.exp(np.exp(network.weights[f"temperature.{level}"]) * regions[level][0] @ vectors.T)
             context += raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-9) @ vectors
-        expected = plain.unit(regions[level][0] + network.weights[f"gate.{level}"] * context / 3)
+        expected = unit(regions[level][0] + network.weights[f"gate.{level}"] * context / 3)
         np.testing.assert_allclose(union, expected, atol=1e-5)
         seen, told = network.seen(union, nodes[level]), network.told(nodes[level], others[level])
         for caption in range(4):
@@ -183,7 +184,7 @@ def test_matching_agrees_with_plain_loops(pair: tuple[learned.FaierPlusModule, p
             np.testing.assert_allclose(told[caption], spoken, atol=1e-5)
 
 
-def test_regions_may_come_in_any_order(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
+def test_regions_may_come_in_any_order(pair: tuple[learned.FaierPlusModule, plain.FaierPlusModel]) -> None:
     _, network = pair
     rng = np.random.default_rng(2)
     embedded, boxes, mask = views(rng, 1)
@@ -198,7 +199,7 @@ def test_regions_may_come_in_any_order(pair: tuple[learned.FaierPlusModule, plai
     np.testing.assert_allclose(scores[1], scores[3], atol=1e-5)
 
 
-def test_missing_regions_count_for_nothing(pair: tuple[learned.FaierPlusModule, plain.FaierPlus]) -> None:
+def test_missing_regions_count_for_nothing(pair: tuple[learned.FaierPlusModule, plain.FaierPlusModel]) -> None:
     _, network = pair
     embedded, boxes, mask = views(np.random.default_rng(3), 1)
     mask[0, 3:] = False
@@ -212,7 +213,7 @@ def test_missing_regions_count_for_nothing(pair: tuple[learned.FaierPlusModule, 
 def test_rows_are_the_nodes_of_some_captions() -> None:
     counts = np.array([2, 0, 3])
     vectors = np.arange(5, dtype=np.float32)[:, None]
-    nodes = plain.Nodes(vectors, np.array([0.5, 0.5, 0.2, 0.2, 0.6], np.float32), counts)
+    nodes = plain.WeightedNodes(vectors, np.array([0.5, 0.5, 0.2, 0.2, 0.6], np.float32), counts)
     found = nodes.rows(np.array([2, 1, 0, 2]))
     assert found.vectors[:, 0].tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
     assert found.counts.tolist() == [3, 0, 2, 3]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.models.scan import Attention, Scan, Words, by_length, unit
+from vericap.models.scan import Attention, CaptionWords, ScanModel, by_length, unit
 
 
-def model(width: int = 6, given_width: int = 9, **attention: object) -> Scan:
+def model(width: int = 6, given_width: int = 9, **attention: object) -> ScanModel:
     rng = np.random.default_rng(1)
     weights = {
         "image": rng.normal(size=(width, given_width)),
@@ -19,7 +19,7 @@ def model(width: int = 6, given_width: int = 9, **attention: object) -> Scan:
         "text_bias": np.zeros(width),
     }
     meta = {"name": "tiny", "fingerprint": "f", "words": "states", "attention": attention}
-    return Scan(weights, meta)
+    return ScanModel(weights, meta)
 
 
 def loop_grounding(regions: np.ndarray, mask: np.ndarray, words: np.ndarray, attention: Attention) -> np.ndarray:
@@ -40,14 +40,14 @@ def loop_grounding(regions: np.ndarray, mask: np.ndarray, words: np.ndarray, att
     return found
 
 
-def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, Words]:
+def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, CaptionWords]:
     rng = np.random.default_rng(seed)
     regions = unit(rng.normal(size=(3, 4, 6)).astype(np.float32))
     mask = np.ones((3, 4), np.float32)
     mask[1, 2:] = 0
     lengths = rng.integers(1, 6, size=7)
     vectors = unit(rng.normal(size=(int(lengths.sum()), 6)).astype(np.float32))
-    return regions, mask, Words(vectors, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    return regions, mask, CaptionWords(vectors, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 @settings(max_examples=25, deadline=None)
@@ -82,9 +82,13 @@ def test_lengths_of_contexts_need_no_contexts() -> None:
     regions, mask, words = random_case(5)
     images, captions = np.array([0, 2, 1, 0]), np.array([4, 1, 6, 0])
     whitening = np.random.default_rng(6).normal(size=(regions.shape[-1],) * 2).astype(np.float32)
-    whitened = Words(words.vectors @ whitening.T, words.offsets)
-    inner, lengths = scan.measured(regions, mask, words, whitened, images, captions)
+    whitened = CaptionWords(words.vectors @ whitening.T, words.offsets)
+    found = scan.measured(regions, mask, words, whitened, images, captions)
+    inner, lengths = found.inner, found.lengths
     contexts = scan.contexts(regions, mask, words, images, captions)
+    built = scan.measured(regions, mask, words, whitened, images, captions, contexts=True).contexts
+    np.testing.assert_array_equal(built, contexts)
+    assert not found.contexts.size
     np.testing.assert_allclose(inner, (contexts * regions[images]).sum(axis=-1), atol=1e-5)
     np.testing.assert_allclose(lengths.plain, np.linalg.norm(contexts, axis=-1), atol=1e-5)
     np.testing.assert_allclose(lengths.whitened, np.linalg.norm(contexts @ whitening.T, axis=-1), atol=1e-4)
@@ -100,7 +104,7 @@ def test_order_of_regions_does_not_matter() -> None:
 
 def test_zero_regions_and_empty_captions_are_no_trouble() -> None:
     scan = model()
-    words = Words(unit(np.ones((2, 6), np.float32)), np.array([0, 0, 2]))
+    words = CaptionWords(unit(np.ones((2, 6), np.float32)), np.array([0, 0, 2]))
     scores = scan.matrix(np.zeros((1, 3, 6), np.float32), np.ones((1, 3), np.float32), words)
     assert np.isfinite(scores).all()
     assert scores[0, 0] == 0

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vericap.models import store
-from vericap.run.batch import Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core import shipped
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 
 PHOTOS = {
     "chelsea": "a close up of a cat with green eyes",
@@ -20,7 +21,7 @@ PHOTOS = {
 
 
 def photo_folder() -> Path:
-    found = next((file.parent for file in (store.ROOT / "demo").rglob("chelsea*")), None)
+    found = next((file.parent for file in (shipped.ROOT / "demo").rglob("chelsea*")), None)
     if found is None:
         pytest.skip("no bundled photo of the cat")
     return found
@@ -31,7 +32,7 @@ def test_own_caption_scores_highest(metric: str) -> None:
     folder = photo_folder()
     there = [name for name in PHOTOS if any(folder.glob(f"{name}.*"))]
     samples = [Sample(f"{image} {text}", PHOTOS[text], (), image) for image in there for text in there]
-    result = score_batch(samples, [metric], Settings(images=folder))
+    result = Run(resolve(metric), Settings(images=folder)).score(samples)
     scores = np.asarray(result[metric]).reshape(len(there), len(there))
     assert (scores.argmax(axis=1) == np.arange(len(there))).all()
 
@@ -44,4 +45,4 @@ def test_parts_belong_together() -> None:
     assert vse.load("default").fingerprint == expected
     assert scan.load("default").fingerprint == expected
     assert faier_plus.load("default").fingerprint == expected
-    assert faier.load("default").config.fingerprint == expected
+    assert faier.load("default").fingerprint == expected

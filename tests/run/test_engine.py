@@ -7,17 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.errors import UnknownName, VericapError
-from vericap.metrics.base import Metric, Option, Statistics
+from vericap.core.analysis import Analysis
+from vericap.core.batch import Batch, UndeclaredAnalysis
+from vericap.core.errors import UnknownName, VericapError
+from vericap.core.metric import Metric, Option
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
 from vericap.metrics.registry import make, resolve, split
-from vericap.run import engine
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.run import plan
+from vericap.run.analyses import NGrams, Tokens
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
 WORDS = ("a", "dog", "cat", "runs", "sleeps", "on", "grass", "red")
 captions = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
 corpora = st.lists(st.tuples(captions, st.lists(captions, min_size=1, max_size=3)), min_size=1, max_size=12)
+
+
+def score_batch(samples, metrics, settings=None, **options) -> Result:
+    return Run(resolve(metrics), settings).score(list(samples), **options)
 
 
 def samples(rows) -> list[Sample]:
@@ -45,39 +54,83 @@ def test_batch_keeps_each_text_and_image_once() -> None:
 def test_shards_change_nothing(rows) -> None:
     metrics = "bleu,rouge-l,cider-d,cider"
     whole = score_batch(samples(rows), metrics)
-    before, engine.SHARD = engine.SHARD, 3
-    try:
-        parts = score_batch(samples(rows), metrics)
-    finally:
-        engine.SHARD = before
-    for name in whole.metrics:
-        np.testing.assert_allclose(parts[name], whole[name], rtol=0, atol=1e-12)
-        assert parts.corpus[name].value == pytest.approx(whole.corpus[name].value, abs=1e-12)
+    before = plan.BUDGET, plan.KEPT
+    for kept in (before[1], 0):  # the corpus is looked at twice: with analyses held in between, and without
+        plan.BUDGET, plan.KEPT = 5_000, kept
+        try:
+            parts = score_batch(samples(rows), metrics)
+        finally:
+            plan.BUDGET, plan.KEPT = before
+        for name in whole.metrics:
+            np.testing.assert_allclose(parts[name], whole[name], rtol=0, atol=1e-12)
+            assert parts.corpus[name].value == pytest.approx(whole.corpus[name].value, abs=1e-12)
 
 
-def test_metrics_that_read_regions_see_few_samples_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: dict[str, list[int]] = {"seeing": [], "plain": []}
+@settings(max_examples=25, deadline=None)
+@given(corpora, corpora)
+def test_systems_scored_together_score_as_alone(rows, others) -> None:
+    metrics = "bleu,rouge-l,cider-d,mean(bleu-4,cider-d)"
+    systems = {"one": samples(rows), "two": samples(others)}
+    found = Run(resolve(metrics)).score_parts(systems)
+    for name, own in systems.items():
+        alone = score_batch(own, metrics)
+        assert found[name].ids == alone.ids
+        for metric in alone.metrics:
+            np.testing.assert_allclose(found[name][metric], alone[metric], rtol=0, atol=1e-12)
+            assert found[name].corpus[metric].signature == alone.corpus[metric].signature
 
-    class Counting(Metric):
-        needs = ()
 
-        def statistics(self, batch: Batch, state: object = None) -> Statistics:
-            sizes[self.label].append(len(batch))
-            return Statistics(np.arange(len(batch), dtype=float))
+class PerImage(Analysis[int]):
+    index = "image"
+    cost = 100
 
-    class Seeing(Counting):
-        name = "seeing"
-        analyses = ("regions",)
+    def compute(self, batch, runtime):
+        return len(batch.image_keys)
 
-    class Plain(Counting):
-        name = "plain"
 
-    monkeypatch.setattr(engine, "IMAGES", 2)
+class Seeing(Metric):
+    name, needs = "seeing", ()
+
+    def requires(self, settings):
+        return (PerImage(),)
+
+    def statistics(self, batch, state=None):
+        return Statistics(np.full(len(batch), batch[PerImage()]))
+
+
+def test_what_is_costly_decides_how_much_goes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "BUDGET", 200)
     given = [Sample(str(n), "a dog", ("a",), image) for n, image in enumerate("aabccccd")]
-    result = score_batch(given, [Seeing(), Plain()])
-    assert sizes == {"seeing": [3, 4, 1], "plain": [8]}  # two images at most, and twice as many samples
-    assert list(result.metrics) == ["seeing", "plain"]
-    np.testing.assert_array_equal(result["seeing"], [0, 1, 2, 0, 1, 2, 3, 0])
+    result = score_batch(given, [Seeing()])
+    np.testing.assert_array_equal(result["seeing"], [2, 2, 2, 2, 2, 2, 2, 2])  # images in each sample's shard
+    assert [list(span) for span in plan.Plan((Seeing(),), Settings()).shards(Batch.of(given))] == [
+        [0, 1, 2], [3, 4, 5, 6, 7],
+    ]  # fmt: skip
+
+
+class Nosy(Metric):
+    name, needs = "nosy", ()
+
+    def requires(self, settings):
+        return (NGrams(),)
+
+    def statistics(self, batch, state=None):
+        return Statistics(np.array([len(batch[Tokens()][i]) for i in batch.candidates]))
+
+
+def test_reading_what_is_not_declared_fails() -> None:
+    with pytest.raises(UndeclaredAnalysis, match="metric 'nosy' reads Tokens"):
+        score_batch([Sample("1", "x")], [Nosy()])
+
+
+def test_records_that_cannot_be_read_keep_their_place() -> None:
+    given = [Sample("1", "a dog", ("a dog",)), Sample("2", "", problem="the candidate is missing")]
+    result = score_batch([given[1], given[0]], "rouge-l,chair:objects=references")
+    assert np.isnan(result["rouge-l"][0])
+    assert result["rouge-l"][1] == pytest.approx(1.0)
+    assert [str(problem) for problem in result.problems] == ["2: the candidate is missing"]
+    with pytest.raises(VericapError, match="nothing to score: the candidate is missing"):
+        score_batch(given[1:], "rouge-l")
 
 
 @settings(max_examples=25, deadline=None)

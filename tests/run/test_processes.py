@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vericap.errors import InputError
-from vericap.run import engine, processes
-from vericap.run.batch import Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run import plan, processes
+from vericap.run.engine import Run
 from vericap.vision.regions import Extractor
-from vericap.vision.store import Writer
+from vericap.vision.store import FeatureWriter
 
 
 def refuse(number: int) -> int:
@@ -46,18 +49,30 @@ def test_what_another_process_can_be_given() -> None:
 
 def test_image_metrics_in_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extractor, rng = Extractor(), np.random.default_rng(0)
-    with Writer(tmp_path / "store", extractor.description, width=1280) as writer:
+    with FeatureWriter(tmp_path / "store", extractor.description, width=1280) as writer:
         for number in range(5):
             writer.add(str(number), np.abs(rng.normal(size=(14, 1280))), extractor.windows)
     # Image 5 is not there, and it has a shard to itself.
     given = [Sample(f"{n}", f"a dog and {n} cats", ("two dogs",), str(n // 2)) for n in range(12)]
-    monkeypatch.setattr(engine, "IMAGES", 1)
+    monkeypatch.setattr(plan, "BUDGET", 80_000)
+    metrics = "vse,reo-relevance,mean(vse,reo-relevance),cider-d"
     one, two = (
-        score_batch(given, "vse,reo-relevance", Settings(features=tmp_path / "store", workers=workers, explain=True))
+        Run(resolve(metrics), Settings(features=tmp_path / "store", workers=workers)).score(given, explain=True)
         for workers in (1, 2)
     )
     for name in one.metrics:
         np.testing.assert_allclose(one[name], two[name], atol=1e-6)
         assert one.statistics[name].problems == two.statistics[name].problems
+    for name in ("vse", "reo-relevance", "mean(vse,reo-relevance)"):
         assert sorted(one.statistics[name].problems) == [10, 11]
-        assert [bool(found) for found in two.statistics[name].explanations] == [True] * 10 + [False] * 2
+        assert [bool(found) for found in two.explanations[name]] == [True] * 10 + [False] * 2
+
+
+def test_a_program_without_a_file_is_told_what_to_do() -> None:
+    code = (
+        "from vericap.run.processes import in_order\n"
+        "from vericap.core.errors import VericapError\n"
+        "try:\n    list(in_order(abs, [1], 2))\nexcept VericapError as error:\n    print(error)\n"
+    )
+    found = subprocess.run([sys.executable], input=code, capture_output=True, text=True, check=True)
+    assert "`workers=1`" in found.stdout

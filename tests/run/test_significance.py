@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vericap.metrics.base import Metric, Statistics
+from vericap.core.metric import Metric
+from vericap.core.statistics import Statistics
 from vericap.run.significance import (
     aggregate,
     approximate_randomisation,

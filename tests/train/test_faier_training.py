@@ -12,17 +12,24 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from vericap.cli import main  # noqa: E402
-from vericap.errors import VericapError  # noqa: E402
-from vericap.models.faier import EMPTY, UNKNOWN, Faier  # noqa: E402
-from vericap.train import faier_training as training  # noqa: E402
-from vericap.train.faier_captions import Captions, Parsed, parse, vocabulary  # noqa: E402
-from vericap.train.trainer import Plan  # noqa: E402
-from vericap.vision.store import Store, Writer  # noqa: E402
+from vericap.core.errors import VericapError  # noqa: E402
+from vericap.models.faier import EMPTY, UNKNOWN, load  # noqa: E402
+from vericap.train.faier import training  # noqa: E402
+from vericap.train.faier.data import (  # noqa: E402
+    CaptionTable,
+    FaierSource,
+    ParsedCaptions,
+    StoredRegions,
+    parse,
+    vocabulary,
+)
+from vericap.train.trainer import TrainPlan  # noqa: E402
+from vericap.vision.store import FeatureStore, FeatureWriter  # noqa: E402
 
 IMAGES, WIDTH, THINGS = 50, 12, 24
 
 
-def made_parsed() -> Parsed:
+def made_parsed() -> ParsedCaptions:
     """Captions "the A near B" and the like of images that show A and B, with the triplet "A near B"."""
     table = ["the", "a", "one", "some", "my", "near", *(f"thing{i}" for i in range(THINGS))]
     words, triplets = [], []
@@ -32,37 +39,37 @@ def made_parsed() -> Parsed:
         triplets += [[first, 5, second]] * 5
     flat, phrases = np.array(words, dtype=np.int32), np.array(triplets, dtype=np.int32)
     ones = np.ones(len(words), dtype=np.int32)
-    return Parsed(table, flat.reshape(-1), ones * 4, phrases.reshape(-1), ones * 3, ones)
+    return ParsedCaptions(table, flat.reshape(-1), ones * 4, phrases.reshape(-1), ones * 3, ones)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> FeatureStore:
     folder = tmp_path_factory.mktemp("store")
     rng = np.random.default_rng(0)
     meaning = rng.normal(size=(THINGS, WIDTH))
-    with Writer(folder, {"made": "here"}, width=WIDTH) as writer:
+    with FeatureWriter(folder, {"made": "here"}, width=WIDTH) as writer:
         for i in range(IMAGES):
             shown = [i % THINGS, (i * 7 + i // THINGS + 1) % THINGS, *rng.integers(THINGS, size=i % 2)]
             boxes = np.sort(rng.random((len(shown), 2, 2)), axis=1).reshape(-1, 4)
             writer.add(str(i), meaning[shown] + 0.1 * rng.normal(size=(len(shown), WIDTH)), boxes)
-    return Store(folder)
+    return FeatureStore(folder)
 
 
-def run(store: Store, folder: Path, *, steps: int = 40, **changes: object) -> list[dict[str, str]]:
+def run(store: FeatureStore, folder: Path, *, steps: int = 40, **changes: object) -> list[dict[str, str]]:
     parsed = made_parsed()
     words = vocabulary([parsed], 1)
     rng = np.random.default_rng(1)
     sentences = rng.normal(size=(IMAGES, 1, 384)) + 0.3 * rng.normal(size=(IMAGES, 5, 384))
     sentences /= np.linalg.norm(sentences, axis=-1, keepdims=True)
-    images = training.Images(store, [str(i) for i in range(IMAGES)])
-    source = training.Source(images, Captions([parsed], words), sentences.astype(np.float16))
-    options = training.Options(**{"d": 32, "words": 16, "batch": 50, "rate": 5e-3, "hard_warmup": 40, **changes})  # type: ignore[arg-type]
+    images = StoredRegions(store, [str(i) for i in range(IMAGES)])
+    source = FaierSource(images, CaptionTable([parsed], words), sentences.astype(np.float16))
+    options = training.FaierOptions(**{"d": 32, "words": 16, "batch": 50, "rate": 5e-3, "hard_warmup": 40, **changes})  # type: ignore[arg-type]
     training.train(
         [source],
         [50],
         source,
         folder,
-        plan=Plan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9),
+        plan=TrainPlan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9),
         options=options,
         width=WIDTH,
         fingerprint=store.fingerprint,
@@ -74,23 +81,25 @@ def run(store: Store, folder: Path, *, steps: int = 40, **changes: object) -> li
 
 
 @pytest.mark.parametrize("loss", ["hardest", "infonce", "distil"])
-def test_it_learns_to_retrieve(loss: str, store: Store, tmp_path: Path) -> None:
+def test_it_learns_to_retrieve(loss: str, store: FeatureStore, tmp_path: Path) -> None:
     log = run(store, tmp_path, steps=120, loss=loss)
     # Images are told apart by two of 24 things in any order of regions.
     assert float(log[-1]["i2t_r1"]) > (80 if loss != "distil" else 40)
-    model = Faier.load(tmp_path / "faier")
-    assert model.config.fingerprint == store.fingerprint
+    model = load(str(tmp_path / "faier"))
+    assert model.fingerprint == store.fingerprint
     assert json.loads((tmp_path / "faier" / "meta.json").read_text())["trained"]["options"]["loss"] == loss
 
 
 @pytest.mark.parametrize("variant", ["faier-norel", "fier", "aier", "fier+aier"])
-def test_every_variant_learns(variant: str, store: Store, tmp_path: Path) -> None:
+def test_every_variant_learns(variant: str, store: FeatureStore, tmp_path: Path) -> None:
     log = run(store, tmp_path, steps=60, variant=variant, similarity="cosine", loss="infonce")
     assert float(log[-1]["i2t_r10"]) > 60
-    assert Faier.load(tmp_path / "faier").config.variant == variant
+    assert load(str(tmp_path / "faier")).config.variant == variant
 
 
-def test_interrupted_training_ends_the_same(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_training_ends_the_same(
+    store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(store, tmp_path / "whole")
     going = training.Trainer.run
 
@@ -109,11 +118,11 @@ def test_interrupted_training_ends_the_same(store: Store, tmp_path: Path, monkey
 
 def test_options_that_cannot_be() -> None:
     with pytest.raises(VericapError, match="one of the 2 captions"):
-        training.Options(references="2", captions=2).check()
+        training.FaierOptions(references="2", captions=2).check()
     with pytest.raises(VericapError, match="references alone"):
-        training.Options(variant="aier", references="0").check()
+        training.FaierOptions(variant="aier", references="0").check()
     with pytest.raises(VericapError, match="is not one of hardest"):
-        training.Options(loss="softest").check()
+        training.FaierOptions(loss="softest").check()
 
 
 def test_parsed_captions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +131,7 @@ def test_parsed_captions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(found) == 3
     words = vocabulary([found], 1)
     assert words[:2] == [UNKNOWN, EMPTY]
-    coded = Captions([found], words).take(np.array([2, 0, 1]))
+    coded = CaptionTable([found], words).take(np.array([2, 0, 1]))
     read = [words[i] for i in coded.words]
     assert read == ["two", "dogs", "a", "man", "rides", "a", "horse", "on", "the", "beach", EMPTY]
     assert coded.counts.tolist() == [2, 8, 1]
@@ -132,7 +141,7 @@ def test_parsed_captions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr("vericap.graphs.analysis.parse_texts", never)
+    monkeypatch.setattr("vericap.train.kept.parse_texts", never)
     again = parse(texts, tmp_path / "graphs.npz", quiet=True)
     assert again.table == found.table
     with pytest.raises(AssertionError, match="parsed again"):
@@ -143,7 +152,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     things = ["dog", "cat", "horse", "boat", "train", "child"]
     rng = np.random.default_rng(0)
     rows, lines = [], []
-    with Writer(tmp_path / "store", {"made": "here"}, width=20) as writer:
+    with FeatureWriter(tmp_path / "store", {"made": "here"}, width=20) as writer:
         for place, thing in enumerate(things):
             for name in (f"{place + 1:012d}.jpg", f"{thing}.jpg"):
                 writer.add(name, rng.normal(size=(3, 20)), np.tile([0, 0, 1, 1], (3, 1)))
@@ -160,7 +169,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     command += ["--steps", "4", "--validate", "2", "--threads", "1", "--batch", "8"]
     assert main([*command, "--output", str(tmp_path / "one"), "--captions-per-image", "3"]) == 0
     assert "best at step" in capsys.readouterr().out
-    model = Faier.load(tmp_path / "one" / "faier")
+    model = load(str(tmp_path / "one" / "faier"))
     assert model.vocabulary[:2] == [UNKNOWN, EMPTY]
     assert json.loads((tmp_path / "one" / "faier" / "meta.json").read_text())["trained"]["photos"] == [5, 6]
     start = ["--start", str(tmp_path / "one" / "faier"), "--loss", "distil"]

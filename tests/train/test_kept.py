@@ -9,27 +9,27 @@ import pytest
 
 pytest.importorskip("torch")
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.text.encoder import Encoder
 from vericap.train import kept
 from vericap.train.data import Captioned
-from vericap.vision.store import Store, Writer
+from vericap.vision.store import FeatureStore, FeatureWriter
 
 TEXTS = [[f"{thing} number {k}" for k in range(5)] for thing in ("dogs", "cats", "boats", "trains")]
 DATA = Captioned(["a", "b", "c", "d"], TEXTS)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> FeatureStore:
     rng = np.random.default_rng(0)
-    with Writer(tmp_path / "store", {"made": "here"}, width=6, shard_images=2) as writer:
+    with FeatureWriter(tmp_path / "store", {"made": "here"}, width=6, shard_images=2) as writer:
         for key in DATA.keys:
             writer.add(key, rng.normal(size=(3, 6)), np.zeros((3, 4)))
         writer.add("more", rng.normal(size=(4, 6)), np.zeros((4, 4)))
-    return Store(tmp_path / "store")
+    return FeatureStore(tmp_path / "store")
 
 
-def test_features_are_read_by_rows(store: Store) -> None:
+def test_features_are_read_by_rows(store: FeatureStore) -> None:
     features = kept.StoreFeatures(store, ["d", "a", "c"])
     assert features.shape == (3, 3, 6)
     np.testing.assert_array_equal(features[np.array([2, 0])], np.stack([store.get("c")[0], store.get("d")[0]]))

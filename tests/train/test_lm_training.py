@@ -1,3 +1,5 @@
+"""Training the n-gram model: probabilities add up, equal the definition, and are used by the metric."""
+
 from __future__ import annotations
 
 import gzip
@@ -10,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vericap.cli import main
-from vericap.errors import InputError
-from vericap.metrics.registry import make
-from vericap.run.batch import Batch
-from vericap.samples import Sample
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 from vericap.text.ngram_lm import END, START, UNKNOWN, NgramModel, load, save
-from vericap.train.lm import read_captions, train
+from vericap.train.lm.command import read_captions
+from vericap.train.lm.training import train
 
 CORPUS = [
     "a dog runs on the grass", "a dog sleeps on the sofa", "a cat sleeps on the sofa", "the dog runs",
@@ -107,11 +110,12 @@ def test_command_trains_a_model_the_metric_uses(tmp_path: Path, capsys: pytest.C
     arguments = ["train", "lm", "--captions", str(tmp_path / "captions.json.gz"), "--output", str(tmp_path / "mine")]
     assert main([*arguments, "--without", str(tmp_path / "without.txt"), "--order", "3"]) == 0
     assert "19 captions" in capsys.readouterr().out
-    batch = Batch.of([Sample("1", "a dog runs on the grass"), Sample("2", "grass the on runs dog a")])
-    metric = make(f"lm:model={tmp_path / 'mine'}")
-    good, bad = metric.statistics(batch).values[:, 0]
+    metric = f"lm:model={tmp_path / 'mine'}"
+    samples = [Sample("1", "a dog runs on the grass"), Sample("2", "grass the on runs dog a")]
+    result = Run(resolve([metric])).score(samples)
+    good, bad = result[metric]
     assert good > bad
-    assert "mine-kn3" in metric.signature(batch)
+    assert "mine-kn3" in result.corpus[metric].signature
 
 
 def test_unreadable_captions_are_refused(tmp_path: Path) -> None:

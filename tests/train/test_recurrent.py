@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from vericap.train.recurrent import Packed, recur  # noqa: E402
+from vericap.train.faier.gru import PackedOrder, recur  # noqa: E402
 
 
 def test_states_and_gradients_equal_torchs() -> None:
@@ -15,7 +15,7 @@ def test_states_and_gradients_equal_torchs() -> None:
     net = torch.nn.GRU(5, 4, bidirectional=True).double()
     lengths = np.array([3, 1, 6, 3])
     flat = torch.randn(int(lengths.sum()), 5, dtype=torch.float64, requires_grad=True)
-    packed = Packed(lengths)
+    packed = PackedOrder(lengths)
     found = []
     for way, order, back in (
         ("", packed.forward, packed.from_forward),

@@ -8,14 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from vericap.train.trainer import Plan, Trainer  # noqa: E402
+from vericap.train.trainer import Trainer, TrainPlan  # noqa: E402
 
 
 @pytest.mark.parametrize(("keep", "step"), [("best", 2), ("last", 6)])
 def test_weights_that_are_kept(keep: str, step: int, tmp_path: Path) -> None:
     """Agreement falls after the first validation: `best` keeps it, `last` has seen all batches."""
     model = torch.nn.Linear(1, 1)
-    plan = Plan(steps=6, warmup=1, validate=2, threads=1, average=0.0, keep=keep)
+    plan = TrainPlan(steps=6, warmup=1, validate=2, threads=1, average=0.0, keep=keep)
     trainer = Trainer(model, [{"params": list(model.parameters()), "lr": 0.1}], plan, tmp_path, quiet=True)
     seen, falling = [], iter((3.0, 2.0, 1.0))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vericap.cli import main
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.vision.community import read
-from vericap.vision.store import Store
+from vericap.vision.store import FeatureStore
 
 FEATURES = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
 
@@ -69,7 +69,7 @@ def test_converting_makes_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[
     np.save(tmp_path / "dev_ims.npy", FEATURES)
     (tmp_path / "dev_ids.txt").write_text("7 9")
     assert main(["features", str(tmp_path / "dev_ims.npy"), "--output", str(tmp_path / "store")]) == 0
-    np.testing.assert_allclose(Store(tmp_path / "store").get("9")[0], FEATURES[1], atol=2e-3)
+    np.testing.assert_allclose(FeatureStore(tmp_path / "store").get("9")[0], FEATURES[1], atol=2e-3)
 
 
 def test_unknown_form_is_refused(tmp_path: Path) -> None:

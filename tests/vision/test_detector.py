@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from vericap.errors import InputError, VericapError
-from vericap.models import store
-from vericap.run.batch import Settings
+from vericap.core import shipped
+from vericap.core.errors import InputError, VericapError
 from vericap.vision.detector import Detector, intersection_over_union, select
-from vericap.vision.detector_source import DetectorSource, detector_spec, open_detector
+from vericap.vision.detector_source import detector_name, detector_spec, detector_threshold, open_detector
 from vericap.vision.images import load_image
-from vericap.vision.objects import Objects
+from vericap.vision.objects import ImageObjects
 
-PHOTOS = store.ROOT / "demo" / "photos"
+PHOTOS = shipped.ROOT / "demo" / "photos"
 
 # What the original int8 network gives through Google's own runtime (ai-edge-litert 2.3.0) for the same pixels,
 # cut off at the image's edge.
@@ -81,10 +80,10 @@ def test_a_higher_threshold_is_the_same_result_cut_off(detector: Detector) -> No
 
 
 def test_the_shipped_file_is_described() -> None:
-    meta = store.meta("detector")
+    meta = shipped.meta("detector")
     assert len(meta["labels"]) == 80
-    assert meta["files"]["detector.onnx"] == store.sha256(store.path("detector", "detector.onnx"))
-    assert "Apache License" in (store.ROOT / "detector" / "LICENSE").read_text()
+    assert meta["files"]["detector.onnx"] == shipped.sha256(shipped.path("detector", "detector.onnx"))
+    assert "Apache License" in (shipped.ROOT / "detector" / "LICENSE").read_text()
 
 
 boxes_strategy = st.lists(
@@ -137,7 +136,7 @@ def tiny(folder: Path, outputs: dict[str, Any], description: dict[str, Any] | No
     return file
 
 
-def found_by(file: Path, size: tuple[int, int] = (200, 100)) -> Objects:
+def found_by(file: Path, size: tuple[int, int] = (200, 100)) -> ImageObjects:
     return Detector.open(file).detect([Image.new("RGB", size)])[0]
 
 
@@ -272,24 +271,23 @@ def test_specs_of_detectors() -> None:
         detector_spec("detector@7")
 
 
-def test_results_are_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    photos = tmp_path / "photos"
-    photos.mkdir()
-    data = (PHOTOS / "chelsea.jpg").read_bytes()
-    for name in ("one.jpg", "two.jpg"):
-        (photos / name).write_bytes(data)
-    calls: list[int] = []
-    shipped = open_detector("detector")
-    original = shipped.detect
-    monkeypatch.setattr(shipped, "detect", lambda found, **o: (calls.append(len(found)), original(found, **o))[1])
-    settings = Settings(images=photos, cache=tmp_path / "cache")
-    first = DetectorSource("detector").objects(["one", "two"], settings)
-    assert calls == [1]  # equal content is looked at once
-    (photos / "one.jpg").rename(photos / "three.jpg")
-    again = DetectorSource("detector", 0.7).objects(["three"], settings)
-    assert calls == [1]  # another name, another threshold, the same content
-    assert again[0] == first[0]
-    assert DetectorSource("detector", 0.99).objects(["three"], settings) == [Objects(size=(451, 300))]
+def test_name_and_threshold_are_told_without_opening_the_network(tmp_path: Path) -> None:
+    outputs = {"scores": np.float32([[[0.9]]]), "boxes": np.float32([[[0, 0, 1, 1]]])}
+    file = tiny(tmp_path, outputs, {"labels": ["a"], "threshold": 0.25})
+    opened = Detector.open(file)
+    assert detector_name(str(file)) == f"{opened.name}/{opened.version}"
+    assert detector_threshold(str(file)) == opened.threshold == 0.25
+    shipped_one = Detector.shipped()
+    assert detector_name("detector") == f"{shipped_one.name}/{shipped_one.version}"
+    assert detector_threshold("detector") == shipped_one.threshold
+
+
+def test_another_description_is_another_version(tmp_path: Path) -> None:
+    outputs = {"scores": np.float32([[[0.9]]]), "boxes": np.float32([[[0, 0, 1, 1]]])}
+    file = tiny(tmp_path, outputs, {"labels": ["a"]})
+    before = detector_name(str(file))
+    (tmp_path / "tiny.json").write_text(json.dumps({"labels": ["b"]}))
+    assert detector_name(str(file)) != before
 
 
 def test_a_hub_model_from_a_folder(tmp_path: Path) -> None:
@@ -315,6 +313,8 @@ def test_a_hub_model_from_a_folder(tmp_path: Path) -> None:
         assert box is not None
         assert 0 <= box[0] <= box[2] <= 64
     assert len(detector.version) == 12
+    assert detector_name(f"hub/{tmp_path}") == f"{tmp_path.name}/{detector.version}"
+    assert detector_threshold(f"hub/{tmp_path}") == detector.threshold
 
 
 def test_an_unknown_hub_model_is_explained(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from vericap.cli import main
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
 from vericap.vision.hub_backbone import HubBackbone
 from vericap.vision.regions import Extractor
-from vericap.vision.store import Store
+from vericap.vision.store import FeatureStore
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -74,7 +74,7 @@ def test_features_from_the_command_line(vit: Path, tmp_path: Path) -> None:
     photo().save(tmp_path / "photos" / "a.png")
     command = ["features", str(tmp_path / "photos"), "--output", str(tmp_path / "store"), "--model", f"hub:{vit}"]
     assert main(command) == 0
-    store = Store(tmp_path / "store")
+    store = FeatureStore(tmp_path / "store")
     assert store.meta["extractor"]["backbone"] == vit.name
     assert store.get("a.png")[0].shape == (14, 8)
 

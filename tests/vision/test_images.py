@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.vision import images
 
 

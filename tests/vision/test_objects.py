@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
-from vericap.errors import InputError, Problem, VericapError
-from vericap.models import store
-from vericap.run.batch import Batch, Settings
-from vericap.samples import Sample
-from vericap.vision.annotations import open_source, spellings
-from vericap.vision.objects import Objects, from_spec, of_samples, tidy
+from vericap.core import onnx, shipped
+from vericap.core.batch import Batch
+from vericap.core.errors import InputError, Problem, VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.run import photos
+from vericap.run.analyses import Annotations, Objects
+from vericap.run.analyses.objects import Row
+from vericap.run.plan import analysed
+from vericap.vision.annotations import source_name, spellings
+from vericap.vision.objects import ImageObjects, tidy
 
-PHOTOS = store.ROOT / "demo" / "photos"
+PHOTOS = shipped.ROOT / "demo" / "photos"
 
 COCO = {
     "images": [
@@ -44,13 +49,18 @@ def write(path: Path, data: Any) -> str:
     return str(path)
 
 
-def one(spec: str, key: str) -> Objects | Problem:
-    return from_spec(spec).objects([key], Settings())[0]
+def objects_of(key: Objects, samples: Iterable[Sample], settings: Settings | None = None) -> list[Row]:
+    return analysed(Batch.of(samples, settings), key)[key]
+
+
+def one(spec: str, key: str) -> Row:
+    (found,) = objects_of(Objects(spec), [Sample("1", "x", image=key)])
+    return found
 
 
 def counts(spec: str, key: str) -> dict[str, int]:
     found = one(spec, key)
-    assert isinstance(found, Objects), found
+    assert isinstance(found, ImageObjects), found
     return found.as_counts()
 
 
@@ -60,7 +70,7 @@ def counts(spec: str, key: str) -> dict[str, int]:
 def test_coco_instances(tmp_path: Path, key: str) -> None:
     spec = write(tmp_path / "instances.json", COCO)
     found = one(spec, key)
-    assert isinstance(found, Objects)
+    assert isinstance(found, ImageObjects)
     assert found.as_counts() == {"person": 2, "dining table": 1}
     assert found.boxes[0] == ((10, 5, 30, 35), (0, 0, 5, 5))
     assert found.size == (100, 50)
@@ -86,7 +96,7 @@ def test_gzip_is_read_too(tmp_path: Path) -> None:
 def test_broken_files_are_named(tmp_path: Path, data: Any, reason: str) -> None:
     spec = write(tmp_path / "bad.json", data)
     with pytest.raises(InputError, match=reason) as caught:
-        from_spec(spec)
+        one(spec, "a")
     assert "bad.json" in str(caught.value)
 
 
@@ -94,7 +104,7 @@ def test_voc_folder(tmp_path: Path) -> None:
     write(tmp_path / "2008_000001.xml", VOC)
     write(tmp_path / "2008_000002.xml", "<annotation><object></object></annotation>")
     found = one(str(tmp_path), "2008_000001.jpg")
-    assert isinstance(found, Objects)
+    assert isinstance(found, ImageObjects)
     assert found.as_counts() == {"tv monitor": 1, "potted plant": 2}
     assert found.size == (500, 375)
     assert found.boxes[0] == ((1.0, 2.0, 30.0, 40.0),)
@@ -123,12 +133,12 @@ def test_bad_xml_is_a_problem_of_its_image(tmp_path: Path, text: str) -> None:
     write(tmp_path / "a.xml", text)
     write(tmp_path / "b.xml", VOC.replace("2008_000001", "b"))
     assert isinstance(one(str(tmp_path), "a"), Problem)
-    assert isinstance(one(str(tmp_path), "b"), Objects)
+    assert isinstance(one(str(tmp_path), "b"), ImageObjects)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no PASCAL VOC"):
-        from_spec(str(tmp_path))
+        one(str(tmp_path), "a")
 
 
 def test_plain_json_lists_and_counts(tmp_path: Path) -> None:
@@ -145,13 +155,15 @@ def test_plain_json_lists_and_counts(tmp_path: Path) -> None:
 
 
 def test_detection_lines(tmp_path: Path) -> None:
-    record = Objects.of([("cat", 0.9, (0, 0, 5, 5)), ("dog", 0.4, (1, 1, 2, 2)), ("cat", 0.3, (3, 3, 4, 4))], (9, 9))
+    record = ImageObjects.of(
+        [("cat", 0.9, (0, 0, 5, 5)), ("dog", 0.4, (1, 1, 2, 2)), ("cat", 0.3, (3, 3, 4, 4))], (9, 9)
+    )
     lines = [{"image": "a.jpg", **record.as_json()}, {"image": "b.jpg", "error": "the file is empty"}]
     spec = write(tmp_path / "objects.jsonl", "\n".join(map(json.dumps, lines)))
     assert one(spec, "a.jpg") == record
     assert "the file is empty" in str(one(spec, "b.jpg"))
     with pytest.raises(InputError, match="line 1"):
-        from_spec(write(tmp_path / "bad.jsonl", "{"))
+        one(write(tmp_path / "bad.jsonl", "{"), "a")
 
 
 def test_unions_keep_each_label_once(tmp_path: Path) -> None:
@@ -160,7 +172,13 @@ def test_unions_keep_each_label_once(tmp_path: Path) -> None:
     union = f"{first}+{second}"
     assert counts(union, "x") == {"dog": 1, "sofa": 2, "person": 3, "cup": 1}
     assert isinstance(one(union, "y"), Problem)  # the second source cannot tell
-    assert from_spec(union).name.count("+") == 1
+    batch = Batch.of([Sample("1", "x", image="x")])
+    assert Objects(union).signature(batch) == {"objects": f"{source_name(Path(first))}+{source_name(Path(second))}"}
+
+
+def test_an_image_without_objects_keeps_its_size(tmp_path: Path) -> None:
+    spec = write(tmp_path / "instances.json", COCO)
+    assert one(spec, "7") == ImageObjects(size=(10, 10))
 
 
 def test_a_plus_in_a_file_name_is_no_union(tmp_path: Path) -> None:
@@ -169,11 +187,22 @@ def test_a_plus_in_a_file_name_is_no_union(tmp_path: Path) -> None:
 
 def test_unknown_sources_are_explained() -> None:
     with pytest.raises(InputError, match="not known"):
-        from_spec("oracle")
-    with pytest.raises(InputError, match=r"cannot be read"):
-        from_spec("missing.json")
-    with pytest.raises(VericapError, match="empty"):
-        from_spec("")
+        one("oracle", "a")
+    with pytest.raises(InputError, match=r"missing.json: cannot be read"):
+        one("missing.json", "a")
+    for nothing in ("", " ", "+"):
+        with pytest.raises(VericapError, match="empty"):
+            one(nothing, "a")
+    with pytest.raises(VericapError, match="between 0 and 1"):
+        one("detector@7", "a")
+
+
+def test_a_wrong_name_is_told_before_any_photo_is_looked_at() -> None:
+    before = photos.decoded
+    batch = Batch.of([Sample("1", "x", image="chelsea")], Settings(images=PHOTOS))
+    with pytest.raises(InputError, match="not known"):
+        analysed(batch, Objects("detector+oracle"))
+    assert photos.decoded == before
 
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1), st.just((0.0, 0.0, 1.0, 1.0))))
@@ -181,48 +210,45 @@ rows = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1), s
 
 @given(rows)
 def test_objects_survive_writing(found: list[Any]) -> None:
-    objects = Objects.of(found, (4, 4))
+    objects = ImageObjects.of(found, (4, 4))
     assert sum(objects.counts) == len(found)
-    again = Objects.from_json(json.loads(json.dumps(objects.as_json())))
+    again = ImageObjects.from_json(json.loads(json.dumps(objects.as_json())))
     assert again.as_counts() == objects.as_counts()
 
 
 @given(rows, rows)
 def test_union_is_the_union_of_labels(one_side: list[Any], other: list[Any]) -> None:
-    a, b = Objects.of(one_side), Objects.of(other)
+    a, b = ImageObjects.of(one_side), ImageObjects.of(other)
     joined = a.union(b)
     assert set(joined.labels) == set(a.labels) | set(b.labels)
     assert all(n == max(a.as_counts().get(k, 0), b.as_counts().get(k, 0)) for k, n in joined.as_counts().items())
-    assert a.union(Objects()).as_counts() == a.as_counts()
+    assert a.union(ImageObjects()).as_counts() == a.as_counts()
 
 
 def test_spellings_and_labels() -> None:
     assert spellings("val2014/COCO_val2014_000000000042.jpg")[-1] == "42"
     assert tidy(" Dining_Table ") == "dining table"
-    assert open_source.__doc__
 
 
-def test_the_analysis_names_what_is_wrong_and_does_the_rest(tmp_path: Path) -> None:
-    (tmp_path / "cat.jpg").write_bytes((PHOTOS / "chelsea.jpg").read_bytes())
-    (tmp_path / "empty.jpg").write_bytes(b"")
-    (tmp_path / "cut.jpg").write_bytes((PHOTOS / "chelsea.jpg").read_bytes()[:9000])
-    Image.new("CMYK", (30, 20)).save(tmp_path / "print.jpg")
-    keys = ["cat", "empty.jpg", "cut", "print", "../etc/passwd", "none"]
-    batch = Batch.of([Sample(str(i), "a cat", (), key) for i, key in enumerate(keys)], Settings(images=tmp_path))
-    found = batch.analysis("objects")
-    assert found[0].labels == ("cat",)
-    reasons = [item.reason if isinstance(item, Problem) else "" for item in found]
-    assert "0 bytes" in reasons[1]
-    assert "truncated" in reasons[2]
-    assert reasons[3] == ""
-    assert "outside the image folder" in reasons[4]
-    assert "no image 'none'" in reasons[5]
+def test_a_file_that_changes_is_read_anew(tmp_path: Path) -> None:
+    spec = write(tmp_path / "gold.json", {"a": ["dog"]})
+    assert counts(spec, "a") == {"dog": 1}
+    name = source_name(Path(spec))
+    write(tmp_path / "gold.json", {"a": ["dog", "cat"]})
+    assert counts(spec, "a") == {"dog": 1, "cat": 1}
+    assert source_name(Path(spec)) != name
+
+
+def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = write(tmp_path / "gold.json", {"a": ["dog"]})
+    assert counts(spec, "a") == {"dog": 1}
+    monkeypatch.setattr("json.loads", lambda *_: pytest.fail("read twice"))
+    assert counts(spec, "a") == {"dog": 1}
 
 
 def test_a_detector_without_images_says_what_to_give() -> None:
-    batch = Batch.of([Sample("1", "a cat", (), "cat")])
-    with pytest.raises(VericapError, match="--images"):
-        batch.analysis("objects")
+    with pytest.raises(VericapError, match="images=DIR"):
+        one("detector", "cat")
 
 
 def test_records_may_carry_their_objects(tmp_path: Path) -> None:
@@ -232,10 +258,56 @@ def test_records_may_carry_their_objects(tmp_path: Path) -> None:
         Sample("3", "x"),
         Sample("4", "x", objects=["dog"]),  # type: ignore[arg-type]
         Sample("5", "x", objects=5),  # type: ignore[arg-type]
+        Sample("6", "x", image="a", objects={}),
     ]
     spec = write(tmp_path / "gold.json", {"a": ["cup"]})
-    found = of_samples(Batch.of(samples, Settings(objects=spec)))
-    assert [item.as_counts() if isinstance(item, Objects) else None for item in found] == [
-        {"cat": 2}, {"cup": 1}, None, {"dog": 1}, None,
+    found = objects_of(Objects(spec), samples)
+    assert [item.as_counts() if isinstance(item, ImageObjects) else None for item in found] == [
+        {"cat": 2}, {"cup": 1}, None, {"dog": 1}, None, {},
     ]  # fmt: skip
     assert "names no image" in str(found[2])
+    assert "cannot be read" in str(found[4])
+
+
+def test_a_source_that_a_metric_names_wins_over_the_record(tmp_path: Path) -> None:
+    spec = write(tmp_path / "gold.json", {"a": ["cup"]})
+    sample = Sample("1", "x", image="a", objects={"cat": 1})
+    settings = Settings(objects="detector")
+    (own,) = objects_of(Objects.of(settings), [sample], settings)
+    (named,) = objects_of(Objects.of(settings, spec), [sample], settings)
+    assert isinstance(own, ImageObjects)
+    assert isinstance(named, ImageObjects)
+    assert (own.labels, named.labels) == (("cat",), ("cup",))
+
+
+@pytest.mark.parametrize("source", ["detector", "missing.json", "references", "none.onnx", "detector+gold.json"])
+def test_no_source_is_asked_where_every_record_carries_its_objects(source: str) -> None:
+    opened = len(onnx.opened)
+    samples = [Sample(str(i), "x", image="a", objects={"dog": 1}) for i in range(2)]
+    assert objects_of(Objects(source), samples) == [ImageObjects.counted({"dog": 1})] * 2
+    assert Objects(source).signature(Batch.of(samples)) == {"objects": "record"}
+    assert len(onnx.opened) == opened
+
+
+def test_the_signature_of_a_source_opens_nothing(tmp_path: Path) -> None:
+    opened = len(onnx.opened)
+    batch = Batch.of([Sample("1", "x", image="a"), Sample("2", "x", objects={"dog": 1})])
+    assert Objects().signature(batch) == {"objects": "record+efficientdet-lite2/1@0.35"}
+    assert Objects("detector@0.5", own=False).signature(batch) == {"objects": "efficientdet-lite2/1@0.5"}
+    folder = tmp_path / "voc"
+    folder.mkdir()
+    assert Objects(str(folder), own=False).signature(batch) == {"objects": "voc"}
+    assert len(onnx.opened) == opened
+
+
+def test_parts_of_a_source() -> None:
+    assert [type(part) for part in Objects("a.json+b.xml").parts] == [Annotations, Annotations]
+    assert Objects("detector + a.json").parts[1] == Annotations("a.json", own=True)
+
+
+def test_regions_of_labels() -> None:
+    found = ImageObjects.of([("dog", 0.5, (0, 0, 10, 10)), ("dog", 0.9, (5, 0, 10, 20)), ("cat", None, None)], (10, 20))
+    assert found.region("dog") == (0.5, 0.0, 1.0, 1.0)
+    assert found.region("cat") is None
+    assert found.region("bird") is None
+    assert ImageObjects.of([("dog", 0.5, (0, 0, 10, 10))]).region("dog") is None

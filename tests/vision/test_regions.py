@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from vericap.errors import VericapError
-from vericap.models import store as models
+from vericap.core import shipped
+from vericap.core.errors import VericapError
 from vericap.vision.regions import Extractor, coverage, pixels, pool, pyramid, shares
 
 shipped = pytest.mark.skipif(
-    not (models.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
+    not (shipped.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
 )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from vericap import __version__
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
 
 # command -> one line of help; the module of the same name is imported only when the command runs.
 COMMANDS = {
@@ -25,10 +26,12 @@ COMMANDS = {
     "vectors": "list, convert and inspect word vectors",
     "df": "count document frequencies for CIDEr",
     "metrics": "list the metrics, or print one metric's card",
+    "cache": "what is kept on disk, and how to clear it",
     "doctor": "what is installed, which models are found, what is missing",
 }
 
 GOOD, BAD_RECORDS, USAGE = 0, 1, 2
+_ARGUMENT = re.compile(r"`([a-z_]+)=([^`]*)`")
 
 
 def parser_for(command: str) -> argparse.ArgumentParser:
@@ -76,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args = parser_for(words[0]).parse_args(words[1:])
         return int(args.run(args))
     except VericapError as error:
-        print(f"vericap: {error}", file=sys.stderr)
+        print(f"vericap: {flags(str(error))}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         print("vericap: interrupted", file=sys.stderr)
@@ -85,6 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (`| head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return GOOD
+
+
+def flags(message: str) -> str:
+    """A message of the library, which names arguments (`images=DIR`), as the command line says it (--images DIR)."""
+    return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), message)
 
 
 def _nearest(word: str) -> str:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vericap.errors import InputError, Problem
+from vericap.cli import flags
+from vericap.core.errors import InputError, Problem
+from vericap.core.settings import Settings
 from vericap.io.records import FORMATS
-from vericap.metrics.base import Metric
-from vericap.run.batch import Settings
 
 SHOWN_PROBLEMS = 10
 
@@ -54,11 +54,20 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--df", default="corpus", metavar="FILE|corpus|coco-val", help="document frequencies of CIDEr"
     )
-    group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes or threads to use")
+    group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes to use (default: 1)")
+    group.add_argument(
+        "--threads", type=positive, default=0, metavar="N", help="threads of each network (default: as many as workers)"
+    )
     group.add_argument("--seed", type=int, default=0, help="of bootstrap draws (default: 0)")
     group.add_argument("--resamples", type=positive, default=1000, metavar="N", help="bootstrap draws")
-    group.add_argument("--cache", type=Path, metavar="DIR", help="where slow analyses are kept")
+    add_cache(group)
     group.add_argument("--quiet", "-q", action="store_true", help="no progress bars, no notes")
+
+
+def add_cache(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--cache", metavar="off|DIR", help="where slow analyses are kept (default: the user's cache folder)"
+    )
 
 
 def positive(text: str) -> int:
@@ -68,31 +77,27 @@ def positive(text: str) -> int:
     return value
 
 
-def settings(args: argparse.Namespace, *, explain: bool = False) -> Settings:
-    """Run settings from arguments."""
+def settings(args: argparse.Namespace) -> Settings:
+    """Run settings from arguments; defaults are those of Settings."""
     if args.images is not None and not args.images.is_dir():
         raise InputError(f"--images {args.images}: no such folder")
     return Settings(
         lang=args.lang,
-        tokenizer=args.tokenizer or {"ja": "sudachi"}.get(args.lang, "ptb"),
+        tokenizer=args.tokenizer or "",
         df=args.df,
         images=args.images,
         objects=args.objects,
         features=args.features,
         workers=args.workers,
+        threads=args.threads,
         seed=args.seed,
         cache=args.cache,
-        explain=explain,
         progress=not args.quiet,
     )
 
 
-def looks_at_images(metrics: Sequence[Metric]) -> bool:
-    return any("image" in metric.needs or "objects" in metric.needs for metric in metrics)
-
-
 def say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(flags(text), file=sys.stderr)
 
 
 def report_problems(problems: Sequence[Problem], *, what: str = "record") -> None:

@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 
 from vericap.cli import common
-from vericap.cli.score import name_images
-from vericap.errors import Problem
-from vericap.io import load
+from vericap.core.errors import Problem
+from vericap.core.samples import Sample
+from vericap.io import load_systems
 from vericap.metrics.registry import resolve
 from vericap.run.compare import TESTS, compare_samples
-from vericap.samples import Sample
+from vericap.run.engine import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,18 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    metrics = resolve(args.metrics)
-    settings = common.settings(args)
+    run = Run(resolve(args.metrics, code=True), common.settings(args))
     systems: dict[str, list[Sample]] = {}
     problems: list[Problem] = []
     notes: list[str] = []
-    for path, name in zip(*label(args.systems)):
-        loaded = load(path, args.references, format=args.format, reference_format=args.reference_format)
-        name_images(loaded, metrics, settings.images is not None or settings.features is not None)
-        systems[name] = loaded.samples
+    paths, names = label(args.systems)
+    found_files = load_systems(paths, args.references, format=args.format, reference_format=args.reference_format)
+    for name, loaded in zip(names, found_files):
+        systems[name] = run.name_images(loaded.samples)
         problems += loaded.problems
         notes += [f"{name}: {text}" for text in [*loaded.warnings, *loaded.notes]]
-    found = compare_samples(systems, metrics, settings, test=args.test, resamples=args.resamples)
+    found = compare_samples(systems, run, test=args.test, resamples=args.resamples)
     detailed = args.details or args.table == "json"
     print((found.details() if detailed else found.table()).render(args.table), end="")
     if args.output:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from vericap import cli
 from vericap.cli import common
+from vericap.core.shipped import ROOT
 from vericap.metrics.registry import METRICS
-from vericap.models.store import ROOT
 
 SYSTEMS = ("careful", "terse", "inventive")
 # Shown where this installation has them.

@@ -15,12 +15,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from vericap.cli.common import positive, report_problems, say
-from vericap.errors import InputError, Problem, VericapError
+from vericap.core.errors import InputError, Problem, VericapError
+from vericap.core.settings import Settings
 from vericap.vision.images import ImageFile
-from vericap.vision.objects import Objects
+from vericap.vision.objects import ImageObjects
+
+if TYPE_CHECKING:
+    from vericap.run.analyses import Detections
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", default="detector", metavar="MODEL", help="detector (shipped), model.onnx, or hub/NAME"
     )
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="threads to use")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where detections are kept by image content")
+    parser.add_argument("--cache", metavar="off|DIR", help="where detections are kept by image content")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar, no summary")
 
 
@@ -47,30 +51,34 @@ def share(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    from vericap.vision.detector_source import DetectorSource, detector_spec
+    from vericap.run.analyses import Detections
+    from vericap.vision.detector_source import detector_spec
     from vericap.vision.images import gather
 
     found = detector_spec(args.model)
     if found is None:
         raise VericapError(f"--model {args.model}: not a detector; give detector, model.onnx or hub/NAME")
-    source = DetectorSource(found[0], args.threshold if args.threshold is not None else found[1])
+    key = Detections(found[0], args.threshold if args.threshold is not None else found[1])
     files = gather(args.images)
     if not files:
         raise InputError(f"no image in {', '.join(args.images)}")
-    results = source.stream(
-        [file.path for file in files],
-        keys=[file.key for file in files],
-        threads=args.workers,
-        cache=args.cache,
-        progress=not args.quiet,
-    )
-    with _opened(args.output) as stream:
-        problems, labels = _write(files, results, stream, source.name, args.draw)
+    settings = Settings(threads=args.workers, cache=args.cache, progress=not args.quiet)
+    with _opened(args.output) as output:
+        problems, labels = _write(files, _detected(files, key, settings), output, key.name, args.draw)
     if not args.quiet and args.output:
         most = ", ".join(f"{label} {count}" for label, count in sorted(labels.items(), key=lambda x: -x[1])[:8])
         say(f"{len(files) - len(problems)} image(s), {sum(labels.values())} object(s): {most or 'none'}")
     report_problems(problems)
     return 1 if problems else 0
+
+
+def _detected(files: Sequence[ImageFile], key: Detections, settings: Settings) -> Iterator[ImageObjects | Problem]:
+    """The objects of each file as they are found."""
+    from vericap.run.photos import stream
+    from vericap.run.runtime import Runtime
+
+    for row in stream([(file.key, file.path) for file in files], [key], Runtime.of(settings)):
+        yield from key.table(row)
 
 
 @contextmanager
@@ -88,8 +96,8 @@ def _opened(path: Path | None) -> Iterator[IO[str]]:
 
 def _write(
     files: Sequence[ImageFile],
-    results: Iterator[Objects | Problem],
-    stream: IO[str],
+    results: Iterator[ImageObjects | Problem],
+    output: IO[str],
     detector: str,
     folder: Path | None,
 ) -> tuple[list[Problem], dict[str, int]]:
@@ -107,11 +115,11 @@ def _write(
                 labels[label] = labels.get(label, 0) + count
             if folder is not None:
                 _picture(file, found, folder)
-        stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        output.write(json.dumps(record, ensure_ascii=False) + "\n")
     return problems, labels
 
 
-def _picture(file: ImageFile, found: Objects, folder: Path) -> None:
+def _picture(file: ImageFile, found: ImageObjects, folder: Path) -> None:
     from vericap.vision.draw import draw
     from vericap.vision.images import load_image
 

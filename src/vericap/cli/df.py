@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from vericap.cli import common
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.io.load import read_references
 from vericap.io.records import FORMATS
 

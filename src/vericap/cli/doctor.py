@@ -8,9 +8,9 @@ import platform
 from importlib import metadata
 
 from vericap import __version__, native
-from vericap.models import store
-from vericap.report.tables import Table
-from vericap.run import cache
+from vericap.core import shipped
+from vericap.core.table import Table
+from vericap.run.cache import open_cache
 
 # package -> (group that brings it, what for); the empty group is the plain install
 PACKAGES = {
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             "compiled" if built else "Python twin serves, slower; install a C compiler and reinstall vericap"
         )
         table.add(f"kernel {name}", "found" if built else "not built", hint)
-    table.add("cache", str(cache.folder()), "set VERICAP_CACHE to move it")
+    table.add("cache", str(open_cache(None).folder), "VERICAP_CACHE moves it; `vericap cache` shows what is in it")
     table.notes = [
         f"missing: {', '.join(broken)}" if broken else "Everything the plain install needs is here."
     ]
@@ -72,13 +72,13 @@ def _packages(table: Table) -> list[str]:
 def _models(table: Table) -> list[str]:
     """Every shipped part with a meta file, its files checked by SHA-256."""
     broken = []
-    for file in sorted(store.ROOT.glob("*/meta.json")):
+    for file in sorted(shipped.ROOT.glob("*/meta.json")):
         name = file.parent.name
-        meta = store.meta(name)
+        meta = shipped.meta(name)
         bad = [
             part
             for part, digest in meta.get("files", {}).items()
-            if not (file.parent / part).is_file() or store.sha256(file.parent / part) != digest
+            if not (file.parent / part).is_file() or shipped.sha256(file.parent / part) != digest
         ]
         if bad:
             broken.append(name)

@@ -15,13 +15,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.run.processes import in_order
 from vericap.run.progress import progress
 from vericap.vision import community
 from vericap.vision.images import ImageFile, gather, load_image
 from vericap.vision.regions import LEVELS, MOST, Extractor, detector_boxes
-from vericap.vision.store import Store, Writer
+from vericap.vision.store import FeatureStore, FeatureWriter
 
 _PART = 16  # images another process is given at a time
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     extractor = _extractor(*options)
     files = gather(args.images)
     problems: list[str] = []
-    with Writer(args.output, extractor.description, width=extractor.width, shard_images=args.shard) as writer:
+    with FeatureWriter(args.output, extractor.description, width=extractor.width, shard_images=args.shard) as writer:
         done = writer.done()
         waiting = [item for item in files if item.key not in done]
         results = progress(
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
                 problems.append(found)
             else:
                 writer.add(key, *found)
-    store = Store(args.output)
+    store = FeatureStore(args.output)
     print(f"{len(store)} images in {args.output}, features {store.fingerprint} ({len(done)} were there already)")
     for problem in problems:
         print(f"vericap: {problem}", file=sys.stderr)
@@ -101,16 +101,16 @@ def _one(extractor: Extractor, file: ImageFile) -> tuple[str, Any]:
 
 
 def _convert(path: Path, args: argparse.Namespace) -> int:
-    writer: Writer | None = None
+    writer: FeatureWriter | None = None
     for name, features, boxes in community.read(path):
         if writer is None:
             extractor = {"file": path.name, "width": int(features.shape[1])}
-            writer = Writer(args.output, extractor, width=int(features.shape[1]), shard_images=args.shard)
+            writer = FeatureWriter(args.output, extractor, width=int(features.shape[1]), shard_images=args.shard)
             done = writer.done()
         if name not in done:
             writer.add(name, features, boxes)
     if writer is None:
         raise InputError(f"{path} holds no image")
     writer.close()
-    print(f"{len(Store(args.output))} images in {args.output}")
+    print(f"{len(FeatureStore(args.output))} images in {args.output}")
     return 0

@@ -13,19 +13,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vericap.cli import common
-from vericap.errors import VericapError
-from vericap.meta.catalogue import ENTRIES, data_folder, load
-from vericap.meta.evaluation import TESTS, Agreements, evaluate
-from vericap.meta.human import human_ceiling
-from vericap.meta.judgements import Judgements, Pairs, Ratings, Retrieval, Systems
-from vericap.meta.protocols import protocol_of, protocols_of
-from vericap.meta.scoring import Store
-from vericap.meta.task import make_task
-from vericap.metrics.registry import split
-from vericap.report.tables import Table
+from vericap.cli import common, flags
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.table import Table
+from vericap.meta.catalogue import listing, load
+from vericap.meta.evaluation import TESTS, Agreements, chosen_protocol, evaluate_each
+from vericap.meta.human import averages_table, ceiling_table
+from vericap.meta.judgements import Pairs, Ratings, Retrieval, Systems
+from vericap.meta.protocols import protocol_table
+from vericap.meta.scoring import KeptScores
+from vericap.meta.tables import ablation_table, agreement_table, curve_table
+from vericap.metrics.registry import resolve
 
 TABLES = ("text", "markdown", "latex", "csv", "json")
+FILES = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
+CASES = 20  # disagreements listed by default
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="data sets, where they come from, what is here")
     parser.add_argument("--protocols", action="store_true", help="the protocols of DATASET")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)")
+    parser.add_argument(
+        "--data", "--data-folder", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)"
+    )
     common.add_scoring(parser)
     group = parser.add_argument_group("judging")
     group.add_argument("--protocol", metavar="NAME", help="how judgements are used (default: as published)")
@@ -62,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.list:
-        print(_listing(args).render(args.table), end="")
+        table = listing(args.data)
+        table.notes = ["`vericap meta NAME` on a data set that is not here tells the layout it expects."]
+        print(table.render(args.table), end="")
         return 0
     if not args.dataset:
         raise VericapError("name a data set (`vericap meta --list`), a file of judgements, or `all`")
@@ -70,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return _all(args)
     data = load(args.dataset, args.data, scale=_scale(args.scale))
     if args.protocols:
-        print(_protocols(data).render(args.table), end="")
+        print(protocol_table(data.name, pairs=isinstance(data, Pairs)).render(args.table), end="")
         return 0
     if isinstance(data, Systems):
         return _systems(args, data)
@@ -78,33 +85,46 @@ def run(args: argparse.Namespace) -> int:
         return _retrieval(args, data)
     common.report_problems(data.problems)
     if args.ceiling:
-        return _ceiling(args, data)
+        _emit(args, ceiling_table(data, args.protocol))
+        return 0
     return _judge(args, data)
 
 
+def _metrics(args: argparse.Namespace) -> list[Metric]:
+    return resolve(args.metrics, code=True)
+
+
+def _store(args: argparse.Namespace) -> KeptScores | None:
+    return KeptScores(args.resume) if args.resume else None
+
+
 def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
-    counts = [int(count) for count in args.references.split(",")] if args.references else [None]
-    found = [_evaluate(args, data, count) for count in counts]
+    counts = _counts(args.references) if args.references else [None]
+    found = evaluate_each(
+        data,
+        _metrics(args),
+        [chosen_protocol(data, args.protocol, references=count, runs=args.runs) for count in counts],
+        settings=common.settings(args),
+        resamples=args.resamples,
+        test=args.test,
+        seed=args.seed,
+        store=_store(args),
+    )
     if args.failures:
         _failures(args, found[0])
     elif args.ablation:
-        from vericap.report.agreement import ablation_table
-
         _emit(args, ablation_table(found, base=args.ablation))
     elif len(found) > 1:
-        from vericap.report.agreement import curve_table
-
         _emit(args, curve_table(found))
     else:
-        from vericap.report.agreement import agreement_table
-
         _emit(args, agreement_table(found[0]))
         if isinstance(data, Pairs) and "human" in data.preferences and args.table == "text":
-            from vericap.meta.human import averages_table
-
             print(f"\n{averages_table(data, found[0].scores).text()}", end="")
     if args.figures:
-        _figures(args, found)
+        from vericap.meta.figures import draw
+
+        for path in draw(found, args.figures):
+            common.say(f"wrote {path}")
     # A metric that gave nothing has its reason below the table; the exit code tells scripts.
     return 1 if any(line.value is None for line in found[0].lines) or data.problems else 0
 
@@ -115,52 +135,13 @@ def _failures(args: argparse.Namespace, found: Agreements) -> None:
 
     from vericap.meta.failure_cases import failure_table, failures
 
-    name, limit = args.failures, args.limit or 20
     full = args.output is not None and args.output.suffix == ".json"
-    cases = failures(found, name, theta=args.theta, limit=limit, explain=full, settings=_settings(args))
+    cases = failures(found, args.failures, theta=args.theta, limit=args.limit or CASES, explain=full)
     if full:
         records = [case.as_dict() for case in cases]
-        args.output.write_text(json.dumps(records, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
+        args.output.write_text(json.dumps(records, ensure_ascii=False, indent=1), encoding="utf-8")
         args.output = None
-    _emit(args, failure_table(cases, title=f"{name} against people, {found.dataset}"))
-
-
-def _evaluate(args: argparse.Namespace, data: Ratings | Pairs, count: int | None) -> Agreements:
-    return evaluate(
-        data,
-        args.metrics,
-        protocol=args.protocol,
-        references=count,
-        runs=args.runs,
-        settings=_settings(args),
-        resamples=args.resamples,
-        test=args.test,
-        seed=args.seed,
-        store=Store(args.resume) if args.resume else None,
-        gold_objects=args.objects == "gold",
-    )
-
-
-def _settings(args: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
-
-    found = common.settings(args)
-    return replace(found, objects="detector") if args.objects == "gold" else found
-
-
-def _figures(args: argparse.Namespace, found: list[Agreements]) -> None:
-    from vericap.report import figures
-
-    folder, name = args.figures, found[0].dataset.replace("/", "-")
-    paths = []
-    if len(found) > 1:
-        paths.append(figures.reference_curves(found, folder / f"{name}-references.png"))
-    if found[0].scores and next(iter(found[0].scores.values())).ndim == 1:
-        paths.append(figures.score_distributions(found[0], folder / f"{name}-distributions.png"))
-    if len(found[0].scores) > 1:
-        paths.append(figures.correlation_matrix(found[0], folder / f"{name}-correlations.png"))
-    for path in paths:
-        common.say(f"wrote {path}")
+    _emit(args, failure_table(cases, title=f"{args.failures} against people, {found.dataset}"))
 
 
 def _systems(args: argparse.Namespace, data: Systems) -> int:
@@ -168,52 +149,39 @@ def _systems(args: argparse.Namespace, data: Systems) -> int:
 
     found = rank_systems(
         data,
-        args.metrics,
-        settings=_settings(args),
+        _metrics(args),
+        settings=common.settings(args),
         images=args.limit,
         resamples=args.resamples,
-        store=Store(args.resume) if args.resume else None,
+        store=_store(args),
     )
     _emit(args, found.table())
     return 1 if found.reasons else 0
 
 
 def _retrieval(args: argparse.Namespace, data: Retrieval) -> int:
-    from vericap.meta.evaluation import fitting_settings
-    from vericap.meta.retrieval import recalls, retrieval_table, score_matrix
-    from vericap.meta.scoring import judges_of, score
-    from vericap.samples import Sample
+    from vericap.meta.retrieval import retrieve
 
-    settings, found = fitting_settings(_settings(args), data), {}
-    for label, judge in judges_of(args.metrics).items():
-
-        def ask(candidates, references, images, *, label=label, judge=judge):  # type: ignore[no-untyped-def]
-            samples = [
-                Sample(str(row), c, tuple(r), i) for row, (c, r, i) in enumerate(zip(candidates, references, images))
-            ]
-            asked = score(samples, {label: judge}, settings)
-            if label in asked.reasons:
-                raise VericapError(f"{label}: {asked.reasons[label]}")
-            return asked.values[label]
-
-        found[label] = recalls(*score_matrix(data, ask, images=args.limit))
-    _emit(args, retrieval_table(found, title=f"{data.name}: retrieval"))
-    return 0
+    found = retrieve(data, _metrics(args), settings=common.settings(args), images=args.limit, store=_store(args))
+    _emit(args, found.table())
+    return 1 if found.reasons else 0
 
 
 def _all(args: argparse.Namespace) -> int:
     from vericap.meta.page import human_agreement
 
     # `coco` is the default of --metrics elsewhere; `all` means every metric unless some are named.
-    named = None if args.metrics == "coco" else split(args.metrics)
+    named = None if args.metrics == "coco" else args.metrics
+    chosen = f" --metrics {named}" if named else ""
     text = human_agreement(
-        metrics=named,
+        metrics=None if named is None else _metrics(args),
         data_folder=args.data,
-        settings=_settings(args),
-        store=Store(args.resume) if args.resume else None,
+        settings=common.settings(args),
+        store=_store(args),
         resamples=args.resamples,
         images=args.limit,
         say=None if args.quiet else common.say,
+        command=f"vericap meta all{chosen} --page {args.page or 'FILE'}",
     )
     if args.page:
         args.page.write_text(text, encoding="utf-8")
@@ -223,35 +191,11 @@ def _all(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ceiling(args: argparse.Namespace, data: Judgements) -> int:
-    if not isinstance(data, Ratings):
-        raise VericapError(f"data set '{data.name}' has no raters to compare")
-    table = Table(["statistic", "two raters", "one against the others", "raters"], digits=2)
-    table.title = f"{data.name}: agreement between raters (x100)"
-    task = make_task(data, protocol_of(data.name, args.protocol))
-    table.notes = [f"{len(task.rows)} captions, as kept by {task.protocol.name}"]
-    for statistic in ("tau-c", "tau-b", "spearman", "pearson"):
-        found = human_ceiling(data, statistic=statistic, aspect=task.protocol.aspect, rows=task.rows)
-        table.add(statistic, 100 * found.between, 100 * found.others, found.raters)
-    _emit(args, table)
-    return 0
-
-
-def _listing(args: argparse.Namespace) -> Table:
-    root = data_folder(args.data)
-    table = Table(["data set", "here", "size", "source"], title=f"judgement data sets ({root})")
-    for entry in ENTRIES:
-        table.add(entry.name, entry.locate(root) is not None, entry.size, entry.source)
-    table.notes = ["`vericap meta NAME` on a data set that is not here tells the layout it expects."]
-    return table
-
-
-def _protocols(data: Judgements) -> Table:
-    table = Table(["protocol", "what it does"], title=f"protocols of {data.name}, the default first")
-    known = protocols_of(data.name, pairs=isinstance(data, Pairs))
-    for protocol in known:
-        table.add(protocol.name, protocol_of(data.name, protocol.name).describe() if known else "")
-    return table
+def _counts(text: str) -> list[int | None]:
+    try:
+        return [int(count) for count in text.split(",")]
+    except ValueError:
+        raise VericapError(f"--references {text}: give whole numbers as N,N,...") from None
 
 
 def _scale(text: str | None) -> tuple[float, float] | None:
@@ -265,9 +209,9 @@ def _scale(text: str | None) -> tuple[float, float] | None:
 
 
 def _emit(args: argparse.Namespace, table: Table) -> None:
+    table.notes = [flags(note) for note in table.notes]
     print(table.render(args.table), end="")
     if args.output:
-        kinds = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
-        if args.output.suffix not in kinds:
-            raise VericapError(f"--output {args.output}: the name must end in {', '.join(kinds)}")
-        args.output.write_text(table.render(kinds[args.output.suffix]), encoding="utf-8")
+        if args.output.suffix not in FILES:
+            raise VericapError(f"--output {args.output}: the name must end in {', '.join(FILES)}")
+        args.output.write_text(table.render(FILES[args.output.suffix]), encoding="utf-8")

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vericap.cli.common import positive, report_problems, say
-from vericap.errors import Problem
+from vericap.core.errors import Problem
+from vericap.core.settings import Settings
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.run.batch import Settings
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -32,17 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the graphs here, one JSON a line")
     parser.add_argument("--json", action="store_true", help="print JSON records")
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes to use")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where graphs are kept by content")
+    parser.add_argument("--cache", metavar="off|DIR", help="where graphs are kept by content")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar")
 
 
 def run(args: argparse.Namespace) -> int:
-    from vericap.graphs.analysis import parse_texts
+    from vericap.run.analyses.graphs import Graphs, parse_texts
+    from vericap.run.runtime import Runtime
 
     records, problems = read_captions(args.captions)
-    settings = Settings(lang=args.lang, workers=args.workers, cache=args.cache, progress=not args.quiet)
+    settings = Settings(
+        lang=args.lang, parser=args.parser or "", workers=args.workers, cache=args.cache, progress=not args.quiet
+    )
     texts = list(dict.fromkeys(text for _, text in records))
-    graphs = dict(zip(texts, parse_texts(texts, settings, parser=args.parser or "")))
+    key = Graphs.of(settings)
+    graphs = dict(zip(texts, parse_texts(texts, Runtime.of(settings), lang=key.lang, parser=key.parser)))
     problems += [Problem(key, graphs[text].reason) for key, text in records if not graphs[text]]
     lines = [
         json.dumps({"id": key, "caption": text, **graphs[text].to_dict()}, ensure_ascii=False) for key, text in records

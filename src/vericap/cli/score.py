@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from vericap.cli import common
-from vericap.io import Loaded, load, write_result
+from vericap.core.samples import Sample
+from vericap.core.table import Table
+from vericap.io import load, write_result
 from vericap.io.write import check_output
-from vericap.metrics.base import Metric
 from vericap.metrics.registry import resolve
-from vericap.report.reasons import page
-from vericap.report.tables import Table
-from vericap.results import Result
-from vericap.run.engine import score_batch
+from vericap.report import reasons, terminal
+from vericap.run.engine import Run
+from vericap.run.results import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--confidence", action="store_true", help="95 %% bootstrap intervals")
     group.add_argument(
-        "--explain", action="store_true", help="reasons for each caption's scores, in --output"
+        "--explain",
+        action="store_true",
+        help="reasons for each caption's scores: in --output, or of the worst captions in the terminal",
     )
+    group.add_argument("--worst", type=common.positive, default=5, metavar="N", help="captions --explain prints (5)")
     group.add_argument(
         "--page", type=Path, metavar="FILE", help="HTML page of captions with photos, scores and heat maps of words"
     )
@@ -42,29 +45,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    metrics = resolve(args.metrics)
-    settings = common.settings(args, explain=args.explain or args.page is not None)
+    run = Run(resolve(args.metrics, code=True), common.settings(args))
     if args.output:
         check_output(args.output)
-    loaded = load(
-        args.candidates, args.references, format=args.format, reference_format=args.reference_format
-    )
-    name_images(loaded, metrics, settings.images is not None or settings.features is not None)
-    result = score_batch(
-        loaded.samples, metrics, settings, confidence=args.confidence, resamples=args.resamples
-    )
+    loaded = load(args.candidates, args.references, format=args.format, reference_format=args.reference_format)
+    samples = run.name_images(loaded.samples)
+    explain = args.explain and args.output is not None
+    result = run.score(samples, confidence=args.confidence, resamples=args.resamples, explain=explain)
     result.warnings = [*loaded.warnings, *result.warnings]
     result.notes = [*loaded.notes, *result.notes]
     if args.output:
         write_result(result, args.output, unread=loaded.problems)
     if args.page:
-        args.page.write_text(page(result, loaded.samples, images=settings.images), encoding="utf-8")
+        _page(args.page, run, result, samples)
     problems = [*loaded.problems, *result.problems]
     if args.json:
         summary = {**result.summary(), "problems": [str(problem) for problem in problems]}
         print(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
         print(corpus_table(result).text(), end="")
+        if args.explain and not args.output:
+            _worst(run, result, samples, args.worst)
     if not args.quiet:
         for text in result.warnings:
             common.say(f"warning: {text}")
@@ -74,13 +75,17 @@ def run(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def name_images(loaded: Loaded, metrics: list[Metric], at_hand: bool) -> None:
-    """Where a record names no image but images are at hand, its id is the image's key (COCO ids)."""
-    if at_hand and common.looks_at_images(metrics):
-        loaded.samples = [
-            sample if sample.image is not None else replace(sample, image=sample.id)
-            for sample in loaded.samples
-        ]
+def _worst(run: Run, result: Result, samples: Sequence[Sample], count: int) -> None:
+    """The captions with the lowest scores of the first metric, with every metric's reasons."""
+    rows = result.worst(count)
+    found = run.explain([samples[row] for row in rows], states=result.states)
+    print(terminal.worst_captions(result, samples, rows, found), end="")
+
+
+def _page(file: Path, run: Run, result: Result, samples: Sequence[Sample]) -> None:
+    shown = samples[: reasons.MOST]
+    found = run.explain(shown, states=result.states, full=True)
+    file.write_text(reasons.page(result, samples, found, images=run.settings.images), encoding="utf-8")
 
 
 def corpus_table(result: Result) -> Table:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from vericap.errors import UnknownName, require
+from vericap.core.errors import UnknownName, require
 
 # model -> module with add_arguments(parser) and run(args)
 MODELS = {
-    "backbone": "vericap.train.backbone_command",
-    "vse": "vericap.train.vse_command",
-    "scan": "vericap.train.scan_command",
-    "faier": "vericap.train.faier_command",
-    "faier-plus": "vericap.train.faier_plus_command",
-    "lm": "vericap.train.lm",
+    "backbone": "vericap.train.backbone.command",
+    "vse": "vericap.train.vse.command",
+    "scan": "vericap.train.scan.command",
+    "faier": "vericap.train.faier.command",
+    "faier-plus": "vericap.train.faier_plus.command",
+    "lm": "vericap.train.lm.command",
 }
 
 

@@ -12,11 +12,16 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vericap.errors import InputError
-from vericap.report.tables import Table
+from vericap.core.errors import InputError
+from vericap.core.table import Table
+
+if TYPE_CHECKING:
+    from vericap.run.runtime import Runtime
+    from vericap.text.vectors import WordVectors
 
 _SHOWN = 20
 
@@ -44,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(args: argparse.Namespace) -> int:
     from vericap.text.vector_files import listed
-    from vericap.text.vectors import shipped
+    from vericap.text.vectors import shipped_vectors
 
-    rows = [shipped(), *listed()]
+    rows = [shipped_vectors(), *listed(_runtime().folder)]
     table = Table(["source", "words", "width", "folder"])
     for row in rows:
         table.add(row["source"], row["words"], row["width"], row["folder"])
@@ -59,7 +64,7 @@ def _convert(args: argparse.Namespace) -> int:
 
     if not args.file.is_file():
         raise InputError(f"there is no file {args.file}")
-    folder = converted(args.file)
+    folder = converted(args.file, _runtime().folder)
     meta = json.loads((folder / "meta.json").read_text("utf-8"))
     if args.json:
         print(json.dumps({**meta, "folder": str(folder)}, indent=1))
@@ -69,9 +74,9 @@ def _convert(args: argparse.Namespace) -> int:
 
 
 def _nearest(args: argparse.Namespace) -> int:
-    from vericap.text.vectors import nearest, open_vectors
+    from vericap.text.vectors import nearest
 
-    source = open_vectors(args.vectors)
+    source = _opened(args.vectors)
     found = {word: nearest(source, word, count=args.count) for word in args.words}
     if args.json:
         print(json.dumps({word: dict(near) if near else None for word, near in found.items()}, ensure_ascii=False))
@@ -83,14 +88,16 @@ def _nearest(args: argparse.Namespace) -> int:
 
 
 def _coverage(args: argparse.Namespace) -> int:
-    from vericap.run.batch import Batch
-    from vericap.samples import Sample
+    from vericap.core.batch import Batch
+    from vericap.core.samples import Sample
+    from vericap.run.analyses import Tokens
+    from vericap.run.plan import analysed
     from vericap.text.stopwords import is_content
-    from vericap.text.vectors import open_vectors, table_words
+    from vericap.text.vectors import table_words
 
     texts = _texts(args.captions)
-    tokens = Batch.of(Sample(str(i), text) for i, text in enumerate(texts)).analysis("tokens")
-    source = open_vectors(args.vectors)
+    tokens = analysed(Batch.of(Sample(str(i), text) for i, text in enumerate(texts)), Tokens())[Tokens()]
+    source = _opened(args.vectors)
     counts = np.bincount(tokens.ids, minlength=len(tokens.vocabulary))
     content = [i for i, word in enumerate(tokens.vocabulary) if is_content(word)]
     words = [tokens.vocabulary[i] for i in content]
@@ -116,6 +123,19 @@ def _coverage(args: argparse.Namespace) -> int:
                 f"missing ({report['missing_are']}): " + ", ".join(f"{w} {n}" for w, n in missing.most_common(_SHOWN))
             )
     return 0
+
+
+def _runtime() -> Runtime:
+    from vericap.core.settings import Settings
+    from vericap.run.runtime import Runtime
+
+    return Runtime.of(Settings())
+
+
+def _opened(vectors: str) -> WordVectors:
+    from vericap.text.vectors import open_vectors
+
+    return open_vectors(vectors, folder=_runtime().folder, reader=_runtime().encoder)
 
 
 def _texts(name: str) -> list[str]:

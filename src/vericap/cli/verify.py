@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vericap.meta.scoring import Store
+from vericap.cli import flags
+from vericap.meta.scoring import KeptScores
 from vericap.meta.verification import DIFFERS, verdict_table, verify
 from vericap.metrics.registry import resolve
 
@@ -17,7 +18,9 @@ from vericap.metrics.registry import resolve
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--datasets", metavar="NAMES", help="comma-separated (default: all with known numbers)")
     parser.add_argument("--metrics", "-m", metavar="NAMES", help="comma-separated (default: all)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)")
+    parser.add_argument(
+        "--data", "--data-folder", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)"
+    )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
     parser.add_argument("--table", choices=("text", "markdown", "latex", "csv", "json"), default="text")
 
@@ -27,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         datasets=args.datasets.split(",") if args.datasets else None,
         metrics=[metric.name for metric in resolve(args.metrics)] if args.metrics else None,
         data_folder=args.data,
-        store=Store(args.resume) if args.resume else None,
+        store=KeptScores(args.resume) if args.resume else None,
     )
-    print(verdict_table(verdicts).render(args.table), end="")
+    print(flags(verdict_table(verdicts).render(args.table)), end="")
     return 1 if any(verdict.status == DIFFERS for verdict in verdicts) else 0

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vericap.errors import InputError
-from vericap.results import Result
-from vericap.run.batch import Batch, Settings
-from vericap.run.engine import score_batch
-from vericap.samples import Sample
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
+from vericap.run.results import Result
 from vericap.text.tokens import tokenize
 
 Captions = Mapping[Any, Sequence[Any]]
@@ -46,14 +47,14 @@ def samples(gts: Captions, res: Captions) -> list[Sample]:
     return found
 
 
-class Scorer:
+class CocoScorer:
     """What all scorers share: corpus value and per-image values of some metrics."""
 
     metrics: tuple[str, ...] = ()
     title = ""
 
     def _result(self, gts: Captions, res: Captions) -> Result:
-        return score_batch(samples(gts, res), self.metrics, Settings(tokenizer="none"))
+        return Run(resolve(self.metrics), Settings(tokenizer="none")).score(samples(gts, res))
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
         result = self._result(gts, res)
@@ -64,7 +65,7 @@ class Scorer:
         return self.title
 
 
-class Bleu(Scorer):
+class Bleu(CocoScorer):
     title = "Bleu"
 
     def __init__(self, n: int = 4) -> None:
@@ -78,19 +79,19 @@ class Bleu(Scorer):
         )
 
 
-class Rouge(Scorer):
+class Rouge(CocoScorer):
     title = "Rouge"
     metrics = ("rouge-l",)
 
 
-class Cider(Scorer):
+class Cider(CocoScorer):
     """CIDEr-D, which the COCO tool prints as CIDEr."""
 
     title = "CIDEr"
     metrics = ("cider-d",)
 
 
-class Meteor(Scorer):
+class Meteor(CocoScorer):
     title = "METEOR"
     metrics = ("meteor",)
 
@@ -99,7 +100,7 @@ class Meteor(Scorer):
         return value, scores.tolist()
 
 
-class Spice(Scorer):
+class Spice(CocoScorer):
     """vericap's SPICE: close to the original's scores, not equal to them (see `vericap metrics spice`)."""
 
     title = "SPICE"
@@ -139,7 +140,7 @@ class COCOEvalCap:
         keys = [key for key in self.params["image_id"] if key in candidates]
         gts = {key: [item["caption"] for item in references[key]] for key in keys}
         res = {key: [item["caption"] for item in candidates[key]] for key in keys}
-        result = score_batch(Batch.of(samples(gts, res)), self.metrics)
+        result = Run(resolve(self.metrics)).score(samples(gts, res))
         columns = {self.names.get(name, name): result[name] for name in self.metrics}
         self.eval = {self.names.get(name, name): float(result.corpus[name]) for name in self.metrics}
         self.imgToEval = {

@@ -13,10 +13,10 @@ from functools import lru_cache
 from html import unescape
 from typing import Any
 
-from vericap.errors import MissingPart
+from vericap.core import shipped
+from vericap.core.errors import MissingPart
 from vericap.graphs.english_rules import Rules
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.models import store
 
 VERSION = "2"  # part of cache keys: raise it when the rules change
 SHIPPED = "spacy-en"
@@ -34,9 +34,9 @@ def pipeline(name: str = SHIPPED) -> Any:
     import spacy
 
     if name == SHIPPED:
-        for file in store.meta("spacy_en")["files"]:
-            store.path("spacy_en", file)  # checks it
-        return _keep_hyphens(spacy.load(store.folder("spacy_en") / "pipeline"))
+        for file in shipped.meta("spacy_en")["files"]:
+            shipped.path("spacy_en", file)  # checks it
+        return _keep_hyphens(spacy.load(shipped.folder("spacy_en") / "pipeline"))
     try:
         found = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "senter", "textcat"])
     except OSError as error:
@@ -63,7 +63,7 @@ def _keep_hyphens(nlp: Any) -> Any:
 def name(parser: str = SHIPPED) -> str:
     """What a score's signature says of the parser: pipeline, its version, version of the rules."""
     if parser == SHIPPED:
-        return f"en_core_web_sm-{store.meta('spacy_en')['version']}+rules-{VERSION}"
+        return f"en_core_web_sm-{shipped.meta('spacy_en')['version']}+rules-{VERSION}"
     meta = pipeline(parser).meta
     return f"{meta.get('lang')}_{meta.get('name')}-{meta.get('version')}+rules-{VERSION}"
 

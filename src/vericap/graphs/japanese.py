@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.graphs.ja import rules
 from vericap.graphs.ja.pas import Sentence
 from vericap.graphs.scene_graph import SceneGraph

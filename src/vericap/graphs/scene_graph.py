@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 Tuple = tuple[str, ...]
 ZERO_PRONOUN = "[PHI]"  # stands for a subject nobody names (Japanese); part of relations, no object of its own
@@ -153,3 +153,27 @@ class SceneGraph:
         from vericap.graphs.drawing import draw
 
         return draw(self, title=title)
+
+
+class PackedGraphs(Sequence[SceneGraph]):
+    """Scene graphs of many texts in packed form (some 150 bytes each), unpacked when asked for."""
+
+    def __init__(self, packed: list[bytes]) -> None:
+        self._packed = packed
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, place: int) -> SceneGraph: ...
+    @overload
+    def __getitem__(self, place: slice) -> PackedGraphs: ...
+    def __getitem__(self, place: int | slice) -> SceneGraph | PackedGraphs:
+        if isinstance(place, slice):
+            return PackedGraphs(self._packed[place])
+        return SceneGraph.unpack(self._packed[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
+from vericap.core.samples import Sample, caption, make, reference_list
 from vericap.io.records import Record, parse
 from vericap.io.source import read
-from vericap.samples import Sample, caption, make, reference_list
 
 Paths = Sequence[str | Path]
 
@@ -43,29 +43,49 @@ def load(
     reference_format: str | None = None,
 ) -> Loaded:
     """Read a system's captions and what they are judged against."""
-    found = Loaded()
-    source = read(candidates)
-    _, records = parse(source, format, found.problems)
-    judge = read_references(references, reference_format or format, found.problems) if references else None
-    _identify(records, found, source.name, judge)
+    (found,) = load_systems([candidates], references, format=format, reference_format=reference_format)
+    return found
+
+
+def load_systems(
+    systems: Paths, references: Paths = (), *, format: str | None = None, reference_format: str | None = None
+) -> list[Loaded]:
+    """Read several systems' captions; the references are read once."""
+    problems: list[Problem] = []
+    judge: References | None = None
+    found: list[Loaded] = []
+    for candidates in systems:
+        loaded = Loaded()
+        source = read(candidates)
+        _, records = parse(source, format, loaded.problems)
+        if references and judge is None:
+            judge = read_references(references, reference_format or format, problems)
+        loaded.problems += problems
+        found.append(_join(loaded, records, judge, source.name))
+    return found
+
+
+def _join(found: Loaded, records: list[Record], judge: References | None, name: str) -> Loaded:
+    """Samples of one system's records."""
+    _identify(records, found, name, judge)
     seen: set[str] = set()
     for record in records:
         try:
             sample = _sample(record, judge)
         except InputError as error:
             where = record["where"] if record.get("id") is None else f"{record['where']} (id {record['id']})"
-            found.problems.append(Problem(where, str(error), source.name))
+            found.problems.append(Problem(where, str(error), name))
             continue
         if sample.id in seen:
             where = f"{record['where']} (id {sample.id})"
             found.problems.append(
-                Problem(where, "the id occurs before; the first record is used", source.name)
+                Problem(where, "the id occurs before; the first record is used", name)
             )
             continue
         seen.add(sample.id)
         found.samples.append(sample)
     if not found.samples:
-        raise InputError(_nothing(found, source.name, records, judge))
+        raise InputError(_nothing(found, name, records, judge))
     _remark(found, judge, seen)
     return found
 

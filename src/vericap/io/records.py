@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.io.source import Source, lines, text
 
 Record = dict[str, Any]

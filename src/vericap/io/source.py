@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 
 
 @dataclass(frozen=True)

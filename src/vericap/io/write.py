@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from vericap.errors import InputError, Problem
-from vericap.results import Result
+from vericap.core.errors import InputError, Problem
+from vericap.run.results import Result
 
 KINDS = (".jsonl", ".csv", ".parquet", ".json")
 
@@ -58,7 +58,7 @@ def write_result(result: Result, path: str | Path, *, unread: list[Problem] | No
     found = rows(result, unread or [])
     with replacing(file) as temporary:
         if file.suffix.lower() == ".parquet":
-            _parquet(found, temporary)
+            _parquet(found, temporary, result.signatures)
             return
         with temporary.open("w", encoding="utf-8", newline="") as stream:
             _text(result, found, stream, file.suffix.lower())
@@ -72,23 +72,26 @@ def _text(result: Result, found: Iterator[dict[str, Any]], stream: IO[str], kind
         for row in found:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     else:
-        _csv(found, stream)
+        _csv(found, stream, result.signatures)
 
 
-def _csv(found: Iterator[dict[str, Any]], stream: IO[str]) -> None:
+def _csv(found: Iterator[dict[str, Any]], stream: IO[str], signatures: dict[str, str]) -> None:
+    """Rows, and in the last column of the first one the signatures as JSON: numbers without them cannot be compared."""
     writer = None
     for row in found:
+        said = json.dumps(signatures) if writer is None else None
         if writer is None:
-            writer = csv.DictWriter(stream, list(row), lineterminator="\n")
+            writer = csv.DictWriter(stream, [*row, "signatures"], lineterminator="\n")
             writer.writeheader()
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({**{name: _cell(value) for name, value in row.items()}, "signatures": said})
 
 
 def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def _parquet(found: Iterator[dict[str, Any]], path: Path) -> None:
+def _parquet(found: Iterator[dict[str, Any]], path: Path, signatures: dict[str, str]) -> None:
+    """Rows, with the signatures in the file's metadata (`vericap.signatures`)."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -99,4 +102,5 @@ def _parquet(found: Iterator[dict[str, Any]], path: Path) -> None:
         name: pa.array([_cell(item[name]) if name in nested else item[name] for item in items])
         for name in names
     }
-    pq.write_table(pa.table(columns), path)
+    table = pa.table(columns).replace_schema_metadata({"vericap.signatures": json.dumps(signatures)})
+    pq.write_table(table, path)

@@ -12,24 +12,28 @@ if TYPE_CHECKING:
     from vericap.meta.agreement import correlation as correlation
     from vericap.meta.catalogue import load as load
     from vericap.meta.evaluation import evaluate as evaluate
+    from vericap.meta.evaluation import evaluate_each as evaluate_each
     from vericap.meta.failure_cases import failures as failures
     from vericap.meta.human import human_ceiling as human_ceiling
     from vericap.meta.human import human_machine as human_machine
     from vericap.meta.protocols import Protocol as Protocol
     from vericap.meta.ranking import rank_systems as rank_systems
     from vericap.meta.retrieval import recalls as recalls
+    from vericap.meta.retrieval import retrieve as retrieve
     from vericap.meta.verification import verify as verify
 
 _HOMES = {
     "correlation": "agreement",
     "load": "catalogue",
     "evaluate": "evaluation",
+    "evaluate_each": "evaluation",
     "failures": "failure_cases",
     "human_ceiling": "human",
     "human_machine": "human",
     "Protocol": "protocols",
     "rank_systems": "ranking",
     "recalls": "retrieval",
+    "retrieve": "retrieval",
     "verify": "verification",
 }
 
@@ -37,12 +41,14 @@ __all__ = [
     "Protocol",
     "correlation",
     "evaluate",
+    "evaluate_each",
     "failures",
     "human_ceiling",
     "human_machine",
     "load",
     "rank_systems",
     "recalls",
+    "retrieve",
     "verify",
 ]
 

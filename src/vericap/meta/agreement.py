@@ -11,13 +11,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import UnknownName, VericapError
+from vericap.core.errors import UnknownName, VericapError
+from vericap.core.typing import Array, Floats, Ints
 from vericap.meta.kendall import Kendall
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _BLOCK = 2_000_000  # numbers held at once in the rank correlation
 
@@ -227,7 +224,7 @@ def _number(cluster: Ints, clusters: int) -> int:
     return max(clusters, int(cluster.max()) + 1 if len(cluster) else 0)
 
 
-def _checked(x: Floats, y: Floats, *indices: Ints) -> tuple[NDArray, ...]:  # type: ignore[type-arg]
+def _checked(x: Floats, y: Floats, *indices: Ints) -> tuple[Array, ...]:
     """Equal lengths and finite numbers, or an error that says which is not."""
     lengths = {len(x), len(y), *(len(i) for i in indices)}
     if len(lengths) != 1:

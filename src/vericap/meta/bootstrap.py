@@ -10,14 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
+from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import Agreement, agreement
 from vericap.run.significance import interval, paired_bootstrap, resample_weights
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 RESAMPLES = 1000
 
@@ -45,7 +42,7 @@ def cluster_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = 0)
     if clusters < 2:
         raise VericapError(
             f"a clustered bootstrap needs at least 2 images, the data has {clusters}; "
-            "intervals are not available (--resamples 0 leaves them out)"
+            "intervals are not available (`resamples=0` leaves them out)"
         )
     return np.concatenate(list(resample_weights(clusters, resamples=resamples, seed=seed)))
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from vericap.errors import MissingPart, UnknownName
+from vericap.core.errors import MissingPart, UnknownName
+from vericap.core.table import Table
 from vericap.meta.judgements import Judgements
 
 
@@ -41,7 +42,7 @@ class Entry:
             f"  cite:    {self.citation}\n"
             f"  size:    {self.size}\n"
             f"  layout:  {self.layout}\n"
-            f"  put it in {data / self.folders[0]}, or name another folder with --data DIR or VERICAP_DATA"
+            f"  put it in {data / self.folders[0]}, or name another folder with `data_folder=DIR` or VERICAP_DATA"
         )
 
 
@@ -273,7 +274,7 @@ def entry_of(name: str) -> Entry:
         near = difflib.get_close_matches(name, DATASETS, n=2, cutoff=0.4)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UnknownName(
-            f"no data set is called '{name}'{hint} (`vericap meta --list` lists all; "
+            f"no data set is called '{name}'{hint} (there are: {', '.join(DATASETS)}; "
             "a file of your own is given by its path, .jsonl or .csv)"
         )
     return DATASETS[name]
@@ -298,3 +299,12 @@ def installed(data: str | Path | None = None) -> list[str]:
     """Names of the data sets that are there."""
     root = data_folder(data)
     return [entry.name for entry in ENTRIES if entry.locate(root) is not None]
+
+
+def listing(data: str | Path | None = None) -> Table:
+    """All known data sets: which are here, how large they are, where they come from."""
+    root = data_folder(data)
+    table = Table(["data set", "here", "size", "source"], title=f"judgement data sets ({root})")
+    for entry in ENTRIES:
+        table.add(entry.name, entry.locate(root) is not None, entry.size, entry.source)
+    return table

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
+from vericap.core.typing import Floats
 from vericap.meta.bootstrap import (
     Estimate,
     cluster_weights,
@@ -19,13 +24,12 @@ from vericap.meta.bootstrap import (
     randomisation,
 )
 from vericap.meta.catalogue import load
-from vericap.meta.judgements import Floats, Judgements, Pairs
+from vericap.meta.judgements import Judgements, Pairs
 from vericap.meta.protocols import Protocol, check_same, protocol_of
 from vericap.meta.published import Published, published_for
-from vericap.meta.scoring import Judge, Store, judges_of, score
+from vericap.meta.scoring import GOLD, KeptScores, Scores, fitting_settings, metrics_of, score
 from vericap.meta.task import Task, Undefined, make_task
-from vericap.report.tables import Table
-from vericap.run.batch import Settings
+from vericap.metrics.registry import Wanted
 
 TESTS = ("bootstrap", "randomisation")
 
@@ -60,15 +64,27 @@ class Agreements:
     dataset: str
     protocol: Protocol
     lines: list[Line]
-    images: int
-    judgements: int
+    task: Task
+    metrics: dict[str, Metric]
+    settings: Settings
     resamples: int
     test: str = "bootstrap"
     notes: list[str] = field(default_factory=list)
-    scores: dict[str, Floats] = field(default_factory=dict)  # of the first run, by metric
+    runs: dict[str, list[Floats]] = field(default_factory=dict)  # scores of every run, by metric
     estimates: dict[str, Estimate] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    task: Task | None = None
+
+    @property
+    def images(self) -> int:
+        return self.task.clusters
+
+    @property
+    def judgements(self) -> int:
+        return len(self.task.judgement)
+
+    @property
+    def scores(self) -> dict[str, Floats]:
+        """Scores of the first run, of metrics that have an agreement."""
+        return {metric: self.runs[metric][0] for metric in self.estimates}
 
     def __getitem__(self, metric: str) -> Line:
         for line in self.lines:
@@ -82,7 +98,7 @@ class Agreements:
 
     def table(self) -> Table:
         """The lines as a table: text, Markdown, LaTeX, CSV or JSON."""
-        from vericap.report.agreement import agreement_table
+        from vericap.meta.tables import agreement_table
 
         return agreement_table(self)
 
@@ -95,7 +111,7 @@ class Agreements:
 
 def evaluate(
     data: Judgements | str,
-    metrics: str | Iterable[str | Judge],
+    metrics: str | Iterable[Wanted],
     *,
     protocol: Protocol | str | None = None,
     references: int | None = None,
@@ -105,98 +121,123 @@ def evaluate(
     resamples: int = 1000,
     test: str = "bootstrap",
     seed: int = 0,
-    store: Store | None = None,
+    store: KeptScores | None = None,
     keep_going: bool = False,
-    gold_objects: bool = False,
 ) -> Agreements:
     """Score a data set's captions with every metric and compare with its judgements.
 
-    `metrics` are names, metrics or functions `(candidates, references, images) -> scores`. The images of the
-    data set are used where they lie beside it; `settings.images` names another folder.
+    Parameters
+    ----------
+    data : a data set, its name, or the path of a file of one's own.
+    metrics : names, metrics or functions `(candidates, references, images) -> scores`.
+    protocol : how judgements are used; by default as published.
+    references : draw so many references per caption at random.
+    runs : how often they are drawn.
+    settings : choices that all metrics share. Images that lie beside the data set are used where `images` names no
+        other folder; `objects=gold` takes the objects that the data set brings.
+    data_folder : where data sets lie; by default $VERICAP_DATA.
+    resamples : bootstrap draws of images; 0 leaves intervals and tests out.
+    test : of the gap to the best metric, "bootstrap" or "randomisation".
+    seed : of the draws.
+    store : keep scores there and take them up again.
+    keep_going : list a metric that fails by a mistake of its own with the reason instead of stopping.
+
+    Examples
+    --------
+    >>> from vericap.meta import evaluate
+    >>> found = evaluate("flickr8k-expert", ["cider-d", my_function])  # doctest: +SKIP
+    >>> print(found.table().text())  # doctest: +SKIP
     """
-    if test not in TESTS:
-        raise VericapError(f"test '{test}' is not one of {', '.join(TESTS)}")
     if isinstance(data, str):
         data = load(data, data_folder)
-    task = make_task(data, _protocol(data, protocol, references, runs), seed=seed)
-    settings = fitting_settings(settings or Settings(), data)
-    reasons: dict[str, str] = {}
-    judges = judges_of(metrics, reasons=reasons if keep_going else None)
-    table = Agreements(
-        dataset=data.name,
-        protocol=task.protocol,
-        lines=[],
-        images=task.clusters,
-        judgements=len(task.judgement),
+    found = evaluate_each(
+        data,
+        metrics,
+        [chosen_protocol(data, protocol, references=references, runs=runs)],
+        settings=settings,
         resamples=resamples,
         test=test,
-        notes=list(task.notes),
-        task=task,
+        seed=seed,
+        store=store,
+        keep_going=keep_going,
     )
-    by_metric = _scores(task, judges, settings, table, reasons, store, keep_going, gold_objects)
-    weights = cluster_weights(task.clusters, resamples=resamples, seed=seed) if resamples else None
-    labels = list(dict.fromkeys([*judges, *reasons]))
-    for label in labels:
-        table.lines.append(_line(label, task, by_metric.get(label), reasons.get(label, ""), weights, table))
-    for line in table.lines:
-        line.signature = table.signatures.get(line.metric, "")
-        line.published = published_for(data.name, line.metric)
-    _against_best(table, by_metric, seed)
-    return table
+    return found[0]
 
 
-def _protocol(data: Judgements, wanted: Protocol | str | None, references: int | None, runs: int | None) -> Protocol:
+def chosen_protocol(
+    data: Judgements, wanted: Protocol | str | None = None, *, references: int | None = None, runs: int | None = None
+) -> Protocol:
+    """A protocol of a data set by name, with another number of references or of draws."""
     if not isinstance(wanted, Protocol):
         wanted = protocol_of(data.name, wanted, pairs=isinstance(data, Pairs))
     return wanted.changed(references=references, runs=runs)
 
 
-def fitting_settings(settings: Settings, data: Judgements) -> Settings:
-    """The data set's language, and its image folder where the user named none."""
-    changes: dict[str, Any] = {}
-    if settings.images is None and data.image_folder is not None:
-        changes["images"] = data.image_folder
-    if data.lang != settings.lang:
-        changes["lang"] = data.lang
-        if settings.tokenizer == "ptb" and data.lang == "ja":
-            changes["tokenizer"] = "sudachi"
-    return replace(settings, **changes)
+def evaluate_each(
+    data: Judgements,
+    metrics: str | Iterable[Wanted],
+    protocols: Sequence[Protocol],
+    *,
+    settings: Settings | None = None,
+    resamples: int = 1000,
+    test: str = "bootstrap",
+    seed: int = 0,
+    store: KeptScores | None = None,
+    keep_going: bool = False,
+) -> list[Agreements]:
+    """`evaluate` under several protocols: all draws of references of all of them are scored in one run."""
+    if test not in TESTS:
+        raise VericapError(f"`test={test}` is not one of {', '.join(TESTS)}")
+    gold = settings is not None and settings.objects == GOLD
+    settings = fitting_settings(settings or Settings(), data)
+    reasons: dict[str, str] = {}
+    chosen = metrics_of(metrics, reasons=reasons if keep_going else None)
+    tasks = [make_task(data, protocol, seed=seed) for protocol in protocols]
+    parts: dict[str, list[Sample]] = {}
+    places = [
+        [_place(parts, task.samples(run, gold_objects=gold)) for run in range(task.protocol.runs)] for task in tasks
+    ]
+    scores = score(parts, chosen, settings, store=store, keep_going=keep_going)
+    tables = []
+    for task, own in zip(tasks, places):
+        table = Agreements(data.name, task.protocol, [], task, scores.metrics, settings, resamples, test)
+        table.notes = [*task.notes, *scores.warnings(own)]
+        if gold and not (isinstance(data, Pairs) and data.objects):
+            table.notes.append("the data set brings no objects: those of the detector were used")
+        _judge(table, scores, own, reasons, seed)
+        tables.append(table)
+    return tables
 
 
-def _scores(
-    task: Task,
-    judges: dict[str, Judge],
-    settings: Settings,
-    table: Agreements,
-    reasons: dict[str, str],
-    store: Store | None,
-    keep_going: bool,
-    gold_objects: bool,
-) -> dict[str, list[Floats]]:
-    """Scores of every metric in every run; a metric that fails once is left out with its reason."""
-    found: dict[str, list[Floats]] = {}
-    for run in range(task.protocol.runs):
-        todo = {label: judge for label, judge in judges.items() if label not in reasons}
-        samples = task.samples(run, gold_objects=gold_objects)
-        scores = score(samples, todo, settings, store=store, keep_going=keep_going)
-        reasons.update(scores.reasons)
-        table.signatures.update(scores.signatures)
-        table.notes += [text for text in scores.warnings if text not in table.notes]
-        for label, values in scores.values.items():
-            found.setdefault(label, []).append(task.scores(values))
-    return {label: runs for label, runs in found.items() if label not in reasons}
+def _place(parts: dict[str, list[Sample]], samples: list[Sample]) -> str:
+    """The name of the part with these samples: protocols that differ in their statistic alone share it."""
+    for name, own in parts.items():
+        if own == samples:
+            return name
+    name = f"run {len(parts)}"
+    parts[name] = samples
+    return name
 
 
-def _line(
-    label: str,
-    task: Task,
-    runs: list[Floats] | None,
-    reason: str,
-    weights: Floats | None,
-    table: Agreements,
-) -> Line:
-    if runs is None:
-        return Line(label, reason=reason or "no score")
+def _judge(table: Agreements, scores: Scores, places: Sequence[str], reasons: dict[str, str], seed: int) -> None:
+    """A line for every metric, from its scores in the parts that belong to the protocol."""
+    task = table.task
+    weights = cluster_weights(task.clusters, resamples=table.resamples, seed=seed) if table.resamples else None
+    for label in scores.metrics:
+        reason = scores.reason(label, places)
+        if not reason:
+            table.runs[label] = [task.scores(scores.captions(label, place)) for place in places]
+        line = Line(label, reason=reason) if reason else _line(label, table, weights)
+        line.signature = scores.signatures.get(label, "")
+        table.lines.append(line)
+    table.lines += [Line(label, reason=reason) for label, reason in reasons.items()]
+    for line in table.lines:
+        line.published = published_for(table.dataset, line.metric)
+    _against_best(table, seed)
+
+
+def _line(label: str, table: Agreements, weights: Floats | None) -> Line:
+    task, runs = table.task, table.runs[label]
     unscored = int(np.isnan(runs[0]).reshape(len(task.rows), -1).any(axis=1).sum())
     line = Line(label, captions=len(task.rows) - unscored, unscored=unscored)
     try:
@@ -204,7 +245,7 @@ def _line(
     except Undefined as error:
         line.reason = str(error)
         return line
-    table.scores[label], table.estimates[label] = runs[0], whole
+    table.estimates[label] = whole
     if np.isnan(whole.value):
         line.reason = "undefined on these judgements"
         return line
@@ -221,30 +262,30 @@ def _line(
     return line
 
 
-def _against_best(table: Agreements, by_metric: dict[str, list[Floats]], seed: int) -> None:
+def _against_best(table: Agreements, seed: int) -> None:
     """The gap of every metric to the best one, with a p-value from the same draws."""
     best = table.best()
-    if best is None or not table.resamples or table.task is None:
+    if best is None or not table.resamples:
         return
     others = [line for line in table.lines if line.value is not None and line is not best]
     p_values = []
     for line in others:
         gap = difference(table.estimates[line.metric], table.estimates[best.metric])
         line.gap = gap.value
-        p_values.append(gap.p if table.test == "bootstrap" else _swapped(table, by_metric, line, best, seed))
+        p_values.append(gap.p if table.test == "bootstrap" else _swapped(table, line, best, seed))
     for line, p in zip(others, holm(p_values)):
         line.p = None if np.isnan(p) else p
 
 
-def _swapped(table: Agreements, by_metric: dict[str, list[Floats]], line: Line, best: Line, seed: int) -> float:
+def _swapped(table: Agreements, line: Line, best: Line, seed: int) -> float:
     """Approximate randomisation on the first run; correlations at caption level only."""
     task = table.task
-    if task is None or isinstance(task.data, Pairs) or task.protocol.level != "caption":
+    if isinstance(task.data, Pairs) or task.protocol.level != "caption":
         raise VericapError(
-            "the randomisation test works on caption-level correlations; use --test bootstrap for pairs, "
+            "the randomisation test works on caption-level correlations; use `test=bootstrap` for pairs, "
             "images and systems"
         )
-    one, two = (by_metric[name][0][task.entry] for name in (line.metric, best.metric))
+    one, two = (table.runs[name][0][task.entry] for name in (line.metric, best.metric))
     usable = ~(np.isnan(one) | np.isnan(two))
     return randomisation(
         task.protocol.statistic,

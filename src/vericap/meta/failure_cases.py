@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from vericap.errors import VericapError
-from vericap.meta.evaluation import Agreements, fitting_settings
+from vericap.core.errors import VericapError
+from vericap.core.explanation import Explanation
+from vericap.core.samples import Sample
+from vericap.core.table import Table
+from vericap.core.typing import Floats
+from vericap.meta.evaluation import Agreements
 from vericap.meta.judgements import Ratings
-from vericap.meta.scoring import judges_of, score
-from vericap.report.tables import Table
-from vericap.run.batch import Settings
+from vericap.run.engine import Run
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,16 @@ class Failure:
     human: float  # mean rating over the scale, 0-1
     metric: float  # score over its range in this data, 0-1
     cause: str
-    explanation: Any = None
+    explanation: Explanation | None = None
 
     @property
     def gap(self) -> float:
         return self.metric - self.human
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "gap": self.gap}
+        """Plain data for JSON."""
+        explanation = None if self.explanation is None else self.explanation.as_dict()
+        return {**vars(self), "explanation": explanation, "gap": self.gap}
 
 
 def failures(
@@ -44,35 +48,29 @@ def failures(
     theta: float = 0.5,
     limit: int | None = None,
     explain: bool = False,
-    settings: Settings | None = None,
 ) -> list[Failure]:
     """The largest disagreements first. Ratings and scores are put on 0-1: by the scale, by their maximum.
 
-    With `explain` the metric is asked for its reasons on the captions listed.
+    Parameters
+    ----------
+    found : what `evaluate` gave for rated captions.
+    metric : one of its metrics.
+    theta : disagreement from which a case is listed.
+    limit : list so many cases at most.
+    explain : ask the metric for its reasons on the captions listed.
     """
     task = found.task
-    if task is None or not isinstance(task.data, Ratings):
+    if not isinstance(task.data, Ratings):
         raise VericapError("failure cases need rated captions; pairs have no rating to compare with")
     if metric not in found.scores:
         raise VericapError(f"metric '{metric}' was not scored on {found.dataset}")
-    scores, data = found.scores[metric], task.data
-    low, high = data.scale
-    total = np.bincount(task.entry, task.judgement, len(task.rows))
-    human = (total / np.bincount(task.entry, minlength=len(task.rows)) - low) / (high - low)
-    floor = min(0.0, float(np.nanmin(scores)))
-    top = float(np.nanmax(scores)) - floor
-    if top == 0:
-        raise VericapError(f"all scores of '{metric}' are equal; failure cases are undefined")
-    ours = (scores - floor) / top
+    data, (low, high) = task.data, task.data.scale
+    human = (task.mean_judgement() - low) / (high - low)
+    ours = _shares(found.scores[metric], metric)
     gap = np.abs(ours - human)
     order = [int(i) for i in np.argsort(-gap, kind="stable") if gap[i] >= theta][:limit]
     samples = task.samples(0)
-    reasons: list[Any] = [None] * len(order)
-    if explain and order:
-        fitted = fitting_settings(settings or Settings(), data)
-        chosen = [samples[place] for place in order]
-        asked = score(chosen, judges_of([metric]), replace(fitted, explain=True))
-        reasons = asked.explanations.get(metric, reasons)
+    reasons = _reasons(found, metric, samples, order) if explain else [None] * len(order)
     return [
         Failure(
             id=data.ids[task.rows[place]],
@@ -86,6 +84,24 @@ def failures(
         )
         for place, reason in zip(order, reasons)
     ]
+
+
+def _shares(scores: Floats, metric: str) -> Floats:
+    """Scores between 0, or the lowest where that is below, and their maximum."""
+    floor = min(0.0, float(np.nanmin(scores)))
+    top = float(np.nanmax(scores)) - floor
+    if top == 0:
+        raise VericapError(f"all scores of '{metric}' are equal; failure cases are undefined")
+    return (scores - floor) / top
+
+
+def _reasons(found: Agreements, metric: str, samples: list[Sample], rows: list[int]) -> list[Explanation | None]:
+    """The metric's reasons for some captions; what it knows of a corpus it learns from all of them."""
+    if not rows:
+        return []
+    run = Run([found.metrics[metric]], found.settings)
+    states = run.score(samples).states if found.metrics[metric].prepares else None
+    return run.explain([samples[row] for row in rows], states=states).get(metric, [None] * len(rows))
 
 
 def cause(candidate: str, references: tuple[str, ...], gap: float) -> str:

@@ -6,15 +6,17 @@ ground-truth object, against its score with all other words of the caption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from vericap.errors import VericapError
-from vericap.meta.judgements import Floats
-from vericap.report.tables import Table
+from vericap.core.errors import VericapError
+from vericap.core.explanation import Explanation, HeatMap
+from vericap.core.table import Table
+from vericap.core.typing import Floats
+
+WORD_MAP = "regions x words of the candidate"  # how metrics call the heat map that is analysed here
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,24 @@ def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | No
     return Grounding(float(np.mean(truth)), float(np.mean(others)), float(np.mean(best)), len(truth), skipped)
 
 
-def grounded(explanation: Mapping[str, Any], labels: Sequence[str]) -> Grounded:
-    """One item from a metric's explanation: its `words` and its `matrix` (regions x words).
+def grounded(explanation: Explanation, labels: Sequence[str]) -> Grounded:
+    """One item from a metric's full explanation.
 
     `labels` are the ground-truth labels of the regions, in the metric's order; see `labels_of_boxes`.
     """
-    try:
-        words, matrix = explanation["words"], explanation["matrix"]
-    except KeyError as error:
-        raise VericapError(
-            f"the metric's explanation has no {error}; grounding needs `words` and `matrix` (regions x words)"
-        ) from None
-    return Grounded(list(words), np.asarray(matrix, dtype=np.float64), labels)
+    found = word_map(explanation)
+    return Grounded(found.columns, np.asarray(found.values, dtype=np.float64), labels)
+
+
+def word_map(explanation: Explanation) -> HeatMap:
+    """The heat map of an explanation that holds regions x words of the candidate."""
+    for found in explanation.heatmaps:
+        if found.title.startswith(WORD_MAP):
+            return found
+    raise VericapError(
+        f"the explanation by '{explanation.metric}' has no heat map '{WORD_MAP}'; "
+        "grounding needs a metric that draws one, asked with `full=True`"
+    )
 
 
 def labels_of_boxes(regions: Floats, boxes: Floats, labels: Sequence[str], *, overlap: float = 0.5) -> list[str]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
+from vericap.core.table import Table
+from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import correlation, why_undefined
-from vericap.meta.judgements import Floats, Pairs, Ratings
-from vericap.meta.task import pair_credit
-from vericap.report.tables import Table
+from vericap.meta.judgements import Judgements, Pairs, Ratings
+from vericap.meta.protocols import protocol_of
+from vericap.meta.task import make_task, pair_credit
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def human_ceiling(
     *,
     statistic: str = "tau-c",
     aspect: str = "rating",
-    rows: NDArray[np.int64] | None = None,
+    rows: Ints | None = None,
 ) -> Ceiling:
     """r_human = mean correlation between raters; raters are columns of the ratings (or votes of a crowd).
 
@@ -56,6 +57,20 @@ def human_ceiling(
     if not usable:
         raise VericapError(f"data set '{data.name}': no two raters judged the same captions differently")
     return Ceiling(statistic, float(np.mean(usable)), float(np.nanmean(others)), len(columns), len(usable))
+
+
+def ceiling_table(data: Judgements, protocol: str | None = None) -> Table:
+    """Agreement between raters on the captions that a protocol keeps, by every rank statistic."""
+    if not isinstance(data, Ratings):
+        raise VericapError(f"data set '{data.name}' has no raters to compare")
+    task = make_task(data, protocol_of(data.name, protocol))
+    table = Table(["statistic", "two raters", "one against the others", "raters"], digits=2)
+    table.title = f"{data.name}: agreement between raters (x100)"
+    table.notes = [f"{len(task.rows)} captions, as kept by {task.protocol.name}"]
+    for statistic in ("tau-c", "tau-b", "spearman", "pearson"):
+        found = human_ceiling(data, statistic=statistic, aspect=task.protocol.aspect, rows=task.rows)
+        table.add(statistic, 100 * found.between, 100 * found.others, found.raters)
+    return table
 
 
 def _pair(statistic: str, x: Floats, y: Floats) -> float:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, Problem
-
-Floats = NDArray[np.float64]
+from vericap.core.errors import InputError, Problem
+from vericap.core.typing import Floats, Ints
 
 
 @dataclass
@@ -29,7 +27,7 @@ class Ratings:
     raters: list[list[str]] | None = None  # who gave the rating, same shape as `ratings`
     seconds: Floats | None = None  # how long it took
     aspects: dict[str, Floats] = field(default_factory=dict)  # other ratings, each (captions, raters)
-    votes: NDArray[np.int64] | None = None  # (captions, 2): yes and no
+    votes: Ints | None = None  # (captions, 2): yes and no
     own: list[int] | None = None  # place of the caption among its own references, -1 where it is none
     lang: str = "en"
     problems: list[Problem] = field(default_factory=list)
@@ -140,7 +138,7 @@ class Retrieval:
     name: str
     images: list[str]
     captions: list[str]
-    owner: NDArray[np.int64]
+    owner: Ints
     domains: list[str] | None = None
     lang: str = "en"
     problems: list[Problem] = field(default_factory=list)
@@ -172,7 +170,7 @@ class Systems:
 Judgements = Ratings | Pairs | Retrieval | Systems
 
 
-def cluster_index(keys: Sequence[str]) -> NDArray[np.int64]:
+def cluster_index(keys: Sequence[str]) -> Ints:
     """A number per distinct key, counted from 0 in order of appearance."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)

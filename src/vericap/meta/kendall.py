@@ -8,13 +8,10 @@ scores; after that a resample costs one matrix-vector product instead of a new s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from vericap.errors import UnknownName
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from vericap.core.errors import UnknownName
+from vericap.core.typing import Floats, Ints
 
 _MATRIX_LIMIT = 6_000  # clusters: the matrix takes 8 bytes x clusters^2
 _LEVEL_LIMIT = 4_000_000  # numbers in the sweep's table (levels x clusters)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vericap import __version__
-from vericap.errors import MissingPart, VericapError
+from vericap.core.analysis import closure
+from vericap.core.batch import Batch
+from vericap.core.errors import MissingPart, VericapError
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
+from vericap.core.table import Table
 from vericap.meta.catalogue import ENTRIES, installed, load
-from vericap.meta.evaluation import Agreements, evaluate
+from vericap.meta.evaluation import Agreements, chosen_protocol, evaluate_each
 from vericap.meta.human import averages_table, human_ceiling
 from vericap.meta.judgements import Pairs, Ratings, Systems
-from vericap.meta.protocols import protocol_of
 from vericap.meta.ranking import rank_systems
-from vericap.meta.scoring import Store
-from vericap.metrics.registry import METRICS, metric_class
-from vericap.report.agreement import agreement_table
-from vericap.report.tables import Table
-from vericap.run.batch import Settings
+from vericap.meta.scoring import KeptScores, metrics_of
+from vericap.meta.tables import agreement_table
+from vericap.metrics.registry import Wanted, names
 
 # Protocols shown on the page, in order; others are one command away.
 SHOWN = {
@@ -27,51 +29,49 @@ SHOWN = {
     "human-machine": ("4-references",),
     "jsts": ("pearson", "spearman", "tau-b"),
 }
-_DISTILLED = {"wmd", "vifidel", "spice-soft"}  # by way of word vectors or of their own calls
 SKIPPED = {"jsts-train", "flickr8k-dev", "nocaps"}  # for choices and retrieval, not for the page
-
-
-def metrics_for(lang: str, wanted: Sequence[str] | None = None) -> tuple[list[str], dict[str, str]]:
-    """Metrics that know a language, and the reason for each that cannot even be imported."""
-    names, reasons = [], {}
-    for name in wanted or list(METRICS):
-        try:
-            languages = metric_class(name.split(":")[0]).languages
-        except VericapError:
-            languages = ()  # mean(a,b) and sets are resolved later
-        except Exception as error:
-            reasons[name] = f"{type(error).__name__}: {error}"
-            continue
-        if not languages or lang in languages:
-            names.append(name)
-    return names, reasons
 
 
 def human_agreement(
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Wanted] | None = None,
     data_folder: str | Path | None = None,
     settings: Settings | None = None,
-    store: Store | None = None,
+    store: KeptScores | None = None,
     resamples: int = 1000,
     images: int | None = None,
-    say: object = None,
+    say: Callable[[str], None] | None = None,
+    command: str = "vericap.meta.page.human_agreement",
 ) -> str:
-    """The page as Markdown. A metric that fails is listed with its reason."""
+    """The page as Markdown. A metric that fails is listed with its reason.
+
+    Parameters
+    ----------
+    metrics : names, metrics or functions; by default all metrics. On each data set those that know its language.
+    data_folder : where data sets lie; by default $VERICAP_DATA.
+    settings : choices that all metrics share.
+    store : keep scores there and take them up again.
+    resamples : bootstrap draws.
+    images : rank systems on the first so many images.
+    say : called with a line whenever a data set is begun.
+    command : what makes the page, as it is printed on it.
+    """
     settings = settings or Settings()
     here = [name for name in installed(data_folder) if name not in SKIPPED]
     if not here:
-        raise MissingPart("no judgement data set was found; set VERICAP_DATA or pass --data DIR")
-    parts = [_head(metrics, resamples)]
+        raise MissingPart("no judgement data set was found; set VERICAP_DATA or name a folder with `data_folder=DIR`")
+    reasons: dict[str, str] = {}
+    known = metrics_of(metrics if metrics is not None else names(), reasons=reasons)
+    parts = [_head(known, resamples, command)]
     for name in here:
-        if callable(say):
+        if say is not None:
             say(f"{name} ...")
         data = load(name, data_folder)
-        names, reasons = metrics_for(data.lang, metrics)
+        fitting = [metric for metric in known if not metric.languages or data.lang in metric.languages]
         if isinstance(data, Systems):
             found = rank_systems(
                 data,
-                names,
+                fitting,
                 settings=settings,
                 images=images,
                 resamples=resamples,
@@ -81,7 +81,7 @@ def human_agreement(
             found.reasons.update(reasons)
             parts.append(_section(name, found.table()))
         elif isinstance(data, Ratings | Pairs):
-            parts += _judged(name, data, names, reasons, settings, store, resamples)
+            parts += _judged(data, fitting, reasons, settings, store, resamples)
     absent = [entry for entry in ENTRIES if entry.name not in installed(data_folder)]
     if absent:
         rows = "\n".join(f"- {entry.title}: {entry.source}; {entry.size}." for entry in absent)
@@ -89,12 +89,10 @@ def human_agreement(
     return "\n".join(parts)
 
 
-def _head(metrics: Sequence[str] | None, resamples: int) -> str:
-    chosen = f" --metrics {','.join(metrics)}" if metrics else ""
+def _head(metrics: Sequence[Metric], resamples: int, command: str) -> str:
     return (
         "# Agreement with people\n\n"
-        f"Made by vericap {__version__} with `vericap meta all{chosen} --page docs/human-agreement.md`; "
-        "every figure is recomputed by that command.\n"
+        f"Made by vericap {__version__} with `{command}`; every figure is recomputed by that command.\n"
         f"Values are x100. Intervals come from {resamples} bootstrap draws of images. A number marked ‡ was "
         "published under another protocol or on more data and is not comparable.\n"
         f"The smallest p that {resamples} draws can show is {1 / (resamples + 1):.3f}, times the number of metrics "
@@ -103,23 +101,25 @@ def _head(metrics: Sequence[str] | None, resamples: int) -> str:
     )
 
 
-def _encoder_note(metrics: Sequence[str] | None) -> str:
+def _encoder_note(metrics: Sequence[Metric]) -> str:
     """Scores that rest on a pretrained text encoder may be flattered by what it was trained on."""
-    names = [name for name in metrics_for("en", metrics)[0] if _uses_encoder(name)]
-    if not names:
+    english = Batch.of([], Settings())
+    found = [metric.label for metric in metrics if _uses_encoder(metric, english)]
+    if not found:
         return ""
     return (
-        f"{', '.join(names)} rest on a pretrained sentence encoder, or on word vectors made from it, whose training "
+        f"{', '.join(found)} rest on a pretrained sentence encoder, or on word vectors made from it, whose training "
         "may have seen COCO and Flickr30k captions: their values on Flickr8k and COCO may be flattered.\n"
     )
 
 
-def _uses_encoder(name: str) -> bool:
-    try:
-        found = metric_class(name.split(":")[0])
-    except VericapError:
+def _uses_encoder(metric: Metric, batch: Batch) -> bool:
+    """Whether a metric for the batch's language reads the encoder, or word vectors made from it."""
+    settings = batch.settings
+    if metric.languages and settings.lang not in metric.languages:
         return False
-    return name in _DISTILLED or bool({"sentences", "token_states"} & set(found.analyses))
+    keys = closure(metric.requires(settings), settings)
+    return any({"encoder", "vectors"} & set(key.signature(batch)) for key in keys)
 
 
 def _section(name: str, table: Table) -> str:
@@ -129,33 +129,26 @@ def _section(name: str, table: Table) -> str:
 
 
 def _judged(
-    name: str,
     data: Ratings | Pairs,
-    names: list[str],
+    metrics: Sequence[Metric],
     reasons: dict[str, str],
     settings: Settings,
-    store: Store | None,
+    store: KeptScores | None,
     resamples: int,
 ) -> list[str]:
+    """A section for each protocol that is shown; all of them are scored in one run."""
+    protocols = [chosen_protocol(data, short) for short in SHOWN.get(data.name, (None,))]
     parts = []
-    for short in SHOWN.get(name, ("",)):
-        protocol = protocol_of(name, short or None, pairs=isinstance(data, Pairs))
-        found = evaluate(
-            data,
-            names,
-            protocol=protocol,
-            settings=settings,
-            resamples=resamples,
-            store=store,
-            keep_going=True,
-        )
+    for found in evaluate_each(
+        data, metrics, protocols, settings=settings, resamples=resamples, store=store, keep_going=True
+    ):
         _sort(found)
         table = agreement_table(found)
         table.notes += [f"{metric}: {reason}" for metric, reason in reasons.items()]
         if isinstance(data, Ratings):
             table.notes += _ceiling(data, found)
-        parts.append(_section(protocol.name, table))
-        if name == "human-machine" and isinstance(data, Pairs):
+        parts.append(_section(found.protocol.name, table))
+        if data.name == "human-machine" and isinstance(data, Pairs):
             heading = "### Average scores of people and machines"
             parts.append(f"{heading}\n\n{averages_table(data, found.scores).markdown()}")
     return parts
@@ -167,9 +160,8 @@ def _sort(found: Agreements) -> None:
 
 def _ceiling(data: Ratings, found: Agreements) -> list[str]:
     statistic = found.protocol.statistic
-    rows = found.task.rows if found.task else None
     try:
-        ceiling = human_ceiling(data, statistic=statistic, rows=rows)
+        ceiling = human_ceiling(data, statistic=statistic, rows=found.task.rows)
     except VericapError:
         return []  # one rater, or only their mean: there is no ceiling to print
     return [

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
-from vericap.errors import UnknownName, VericapError
+from vericap.core.errors import UnknownName, VericapError
+from vericap.core.table import Table
 
 
 @dataclass(frozen=True)
@@ -196,3 +197,11 @@ def check_same(one: Protocol, two: Protocol) -> None:
         raise VericapError(
             f"numbers of protocol '{one.name}' and '{two.name}' are not comparable: {one.describe()} / {two.describe()}"
         )
+
+
+def protocol_table(dataset: str, *, pairs: bool = False) -> Table:
+    """The protocols of a data set and what each does."""
+    table = Table(["protocol", "what it does"], title=f"protocols of {dataset}, the default first")
+    for protocol in protocols_of(dataset, pairs=pairs):
+        table.add(protocol.name, protocol.describe())
+    return table

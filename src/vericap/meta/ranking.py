@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from vericap.errors import VericapError
-from vericap.meta.judgements import Floats, Systems
-from vericap.meta.scoring import Judge, Store, judges_of
-from vericap.metrics.base import Metric
-from vericap.report.tables import Table
-from vericap.results import Result
-from vericap.run.batch import Batch, Settings
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
+from vericap.core.typing import Floats
+from vericap.meta.judgements import Systems
+from vericap.meta.scoring import KeptScores, fitting_settings, metrics_of, score
+from vericap.metrics.registry import Wanted
 from vericap.run.significance import aggregate, bootstrap, interval, paired_bootstrap
-from vericap.samples import Sample
 
 
 @dataclass(frozen=True)
@@ -74,81 +75,64 @@ class Ranking:
 
 def rank_systems(
     data: Systems,
-    metrics: str | Iterable[str | Judge],
+    metrics: str | Iterable[Wanted],
     *,
     settings: Settings | None = None,
     images: int | None = None,
     resamples: int = 1000,
     keep_going: bool = False,
-    store: Store | None = None,
+    store: KeptScores | None = None,
 ) -> Ranking:
-    """Score all systems on the images they share. `images` takes the first so many."""
+    """Score all systems on the images they share, in one run, and test the differences.
+
+    Parameters
+    ----------
+    data : outputs of two or more systems.
+    metrics : names, metrics or functions.
+    settings : choices that all metrics share.
+    images : take the first so many images.
+    resamples : bootstrap draws; all systems get the same ones, so that differences are paired.
+    keep_going : list a metric that fails by a mistake of its own with the reason instead of stopping.
+    store : keep scores there and take them up again.
+    """
     if len(data.outputs) < 2:
         raise VericapError(f"data set '{data.name}' has {len(data.outputs)} system; ranking needs two")
-    settings = settings or Settings()
     shared = data.images()[:images]
     if not shared:
         raise VericapError(f"the systems of '{data.name}' have no image in common")
+    settings = fitting_settings(settings or Settings(), data)
     found = Ranking(data.name, len(shared), resamples)
-    judges = judges_of(metrics, reasons=found.reasons if keep_going else None)
-    batches = {
-        system: Batch.of([Sample(image, captions[image], data.references[image], image) for image in shared], settings)
+    chosen = metrics_of(metrics, reasons=found.reasons if keep_going else None)
+    parts = {
+        system: [Sample(image, captions[image], data.references[image], image) for image in shared]
         for system, captions in data.outputs.items()
     }
-    for label, judge in judges.items():
-        if not isinstance(judge, Metric):
-            found.reasons[label] = "a function has no corpus score; make it a Metric to rank systems"
-            continue
-        try:
-            _rank(found, label, judge, batches, resamples, settings.seed, store)
-        except VericapError as error:
-            found.reasons[label] = str(error)
-        except Exception as error:
-            if not keep_going:
-                raise
-            found.reasons[label] = f"{type(error).__name__}: {error}"
+    scores = score(parts, chosen, settings, store=store, keep_going=keep_going)
+    for metric in chosen:
+        reason = scores.reason(metric.label, parts)
+        if reason:
+            found.reasons[metric.label] = reason
+        else:
+            _rank(found, metric, {system: scores.rows(metric.label, system) for system in parts}, settings.seed)
     return found
 
 
-def _statistics(label: str, judge: Metric, batch: Batch, system: str, store: Store | None) -> Floats:
-    from vericap.run.engine import score_batch
-
-    path = None
-    if store is not None:
-        samples = [batch.sample(row) for row in range(len(batch))]
-        path = store.path(f"{label}.{system}.rows", judge.signature(batch), samples, batch.settings)
-        if path.is_file():
-            return Store.read(path)
-    result: Result = score_batch(batch, [judge])
-    values = result.statistics[label].values
-    if path is not None:
-        Store.write(path, values)
-    return values
-
-
-def _rank(
-    found: Ranking,
-    label: str,
-    judge: Metric,
-    batches: dict[str, Batch],
-    resamples: int,
-    seed: int,
-    store: Store | None,
-) -> None:
-    rows = {system: _statistics(label, judge, batch, system, store) for system, batch in batches.items()}
-    values = {system: aggregate(judge, each) for system, each in rows.items()}
+def _rank(found: Ranking, metric: Metric, rows: Mapping[str, Floats], seed: int) -> None:
+    values = {system: aggregate(metric, each) for system, each in rows.items()}
     if any(value != value for value in values.values()):
-        raise VericapError("undefined for at least one system")
-    # The same seed gives every system the same draws of images: differences are paired.
-    draws = {system: bootstrap([judge], [each], resamples=resamples, seed=seed)[:, 0] for system, each in rows.items()}
-    better = -1.0 if judge.direction == "lower" else 1.0
+        found.reasons[metric.label] = "undefined for at least one system"
+        return
+    # Every system gets the same draws of images: differences are paired.
+    table = bootstrap([metric] * len(rows), list(rows.values()), resamples=found.resamples, seed=seed)
+    draws = dict(zip(rows, table.T))
+    better = -1.0 if metric.direction == "lower" else 1.0
     order = sorted(values, key=lambda system: -better * values[system])
 
     def p_of(one: str, two: str) -> float:
         return paired_bootstrap(draws[one] - draws[two], values[one] - values[two])
 
-    found.directions[label] = judge.direction
-    found.places[label] = [
+    found.directions[metric.label] = metric.direction
+    found.places[metric.label] = [
         Place(
             system=system,
             value=values[system],

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import VericapError
-from vericap.meta.judgements import Floats, Retrieval
-from vericap.report.tables import Table
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
+from vericap.core.typing import Floats, Ints
+from vericap.meta.judgements import Retrieval
+from vericap.meta.scoring import KeptScores, fitting_settings, metrics_of, score
+from vericap.metrics.registry import Wanted
 
 KS = (1, 5, 10)
+CHUNK = 50_000  # image-caption pairs that are scored at once
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Recalls:
     image_rank: float
 
 
-def recalls(scores: Floats, owner: NDArray[np.int64], *, ks: Sequence[int] = KS) -> Recalls:
+def recalls(scores: Floats, owner: Ints, *, ks: Sequence[int] = KS) -> Recalls:
     """From scores (images, captions); a tie counts against the right answer, so constants gain nothing."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape[1] != len(owner):
@@ -47,37 +53,84 @@ def recalls(scores: Floats, owner: NDArray[np.int64], *, ks: Sequence[int] = KS)
     )
 
 
-def score_matrix(
+@dataclass
+class Retrieved:
+    """Recalls by metric; a metric that could not be used has a reason instead."""
+
+    dataset: str
+    recalls: dict[str, Recalls] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        table = retrieval_table(self.recalls, title=f"{self.dataset}: retrieval")
+        table.notes += [f"{metric}: {reason}" for metric, reason in self.reasons.items()]
+        return table
+
+
+def retrieve(
     data: Retrieval,
-    judge: Callable[[list[str], list[list[str]], list[str | None]], Sequence[float]],
+    metrics: str | Iterable[Wanted],
+    *,
+    settings: Settings | None = None,
+    images: int | None = None,
+    store: KeptScores | None = None,
+) -> Retrieved:
+    """How well metrics without references find captions for images and images for captions.
+
+    Parameters
+    ----------
+    data : images, captions and whose caption is whose.
+    metrics : names, metrics or functions that work without references.
+    settings : choices that all metrics share; images that lie beside the data set are used by default.
+    images : take the first so many images.
+    store : keep scores there and take them up again.
+    """
+    found = Retrieved(data.name)
+    matrices, owner = score_matrices(data, metrics_of(metrics), found.reasons, settings, images=images, store=store)
+    for label, matrix in matrices.items():
+        try:
+            found.recalls[label] = recalls(matrix, owner)
+        except VericapError as error:
+            found.reasons[label] = str(error)
+    return found
+
+
+def score_matrices(
+    data: Retrieval,
+    metrics: Sequence[Metric],
+    reasons: dict[str, str],
+    settings: Settings | None = None,
     *,
     images: int | None = None,
-    chunk: int = 50_000,
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Every caption against every image by a reference-free metric; `images` takes the first so many.
+    chunk: int = CHUNK,
+    store: KeptScores | None = None,
+) -> tuple[dict[str, Floats], Ints]:
+    """Every caption against every image: scores (images, captions) by metric, and the image of each caption.
 
-    `chunk` image-caption pairs are asked for at once, which bounds memory.
+    A metric that fails is left out and noted in `reasons`. `chunk` pairs are scored at once, which bounds memory.
     """
+    settings = fitting_settings(settings or Settings(), data)
     count = min(images or len(data.images), len(data.images))
     kept = np.flatnonzero(data.owner < count)
     captions = [data.captions[place] for place in kept]
-    matrix = np.empty((count, len(captions)))
     step = max(1, chunk // max(1, len(captions)))
+    blocks: dict[str, list[Floats]] = {metric.label: [] for metric in metrics}
     for start in range(0, count, step):
         names = data.images[start : min(start + step, count)]
-        flat = judge(
-            captions * len(names),
-            [[] for _ in range(len(captions) * len(names))],
-            [name for name in names for _ in captions],
-        )
-        matrix[start : start + len(names)] = np.asarray(flat, dtype=np.float64).reshape(len(names), -1)
-    return matrix, data.owner[kept]
+        samples = [Sample(f"{name}~{place}", text, (), name) for name in names for place, text in enumerate(captions)]
+        scores = score({"": samples}, [metric for metric in metrics if metric.label in blocks], settings, store=store)
+        for (label, _), reason in scores.reasons.items():
+            reasons[label] = reason
+            del blocks[label]
+        for label, own in blocks.items():
+            own.append(scores.captions(label, "").reshape(len(names), -1))
+    return {label: np.concatenate(own) for label, own in blocks.items()}, data.owner[kept]
 
 
-def retrieval_table(found: dict[str, Recalls], *, title: str = "retrieval") -> Table:
-    first = next(iter(found.values()))
-    columns = ["metric", *(f"text R@{k}" for k in first.captions), *(f"image R@{k}" for k in first.images)]
-    table = Table([*columns, "text rank", "image rank"], title=title, digits=1)
+def retrieval_table(found: Mapping[str, Recalls], *, title: str = "retrieval") -> Table:
+    ks = next((tuple(each.captions) for each in found.values()), KS)
+    columns = ["metric", *(f"text R@{k}" for k in ks), *(f"image R@{k}" for k in ks), "text rank", "image rank"]
+    table = Table(columns, title=title, digits=1)
     for name, each in found.items():
         values = [100 * value for value in (*each.captions.values(), *each.images.values())]
         table.add(name, *values, each.caption_rank, each.image_rank)

@@ -1,64 +1,121 @@
-"""Scores of metrics, or of any function of one's own, on the captions of a task."""
+"""Scores of metrics on judged captions: one run for all of them, kept on disk, every failure with its reason."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vericap.errors import VericapError
-from vericap.meta.judgements import Floats
-from vericap.metrics.base import Metric
-from vericap.metrics.registry import resolve, split
-from vericap.run.batch import Batch, Settings
-from vericap.run.cache import key
-from vericap.samples import Sample
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.keys import content_key
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import TOKENIZERS, Settings
+from vericap.core.typing import Floats
+from vericap.meta.judgements import Judgements
+from vericap.metrics.function import FunctionMetric
+from vericap.metrics.registry import Wanted, resolve, split
+from vericap.run.engine import Run, report
+from vericap.run.results import Result
 
-# A user's own metric: (candidates, references, images) -> one number per caption.
-Function = Callable[[list[str], list[list[str]], list[str | None]], Sequence[float]]
-Judge = Metric | Function
-
-
-@dataclass
-class Scores:
-    """Scores by metric, or the reason why a metric gave none."""
-
-    values: dict[str, Floats] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    explanations: dict[str, list[Any]] = field(default_factory=dict)
-    problems: dict[str, list[str]] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+Parts = Mapping[str, Sequence[Sample]]  # draws of references, systems, protocols: scored in one run
+GOLD = "gold"  # `objects=gold`: the objects a data set brings with its images
 
 
-def judges_of(metrics: str | Iterable[str | Judge], *, reasons: dict[str, str] | None = None) -> dict[str, Judge]:
-    """Metrics by label; a function is named by its __name__. With `reasons`, a metric that cannot be made
-    is noted there instead of stopping the others."""
-    items: Sequence[str | Judge] = split(metrics) if isinstance(metrics, str) else list(metrics)
-    found: dict[str, Judge] = {}
+def metrics_of(wanted: str | Iterable[Wanted], *, reasons: dict[str, str] | None = None) -> list[Metric]:
+    """Metrics from names, metrics and functions `(candidates, references, images) -> scores`.
+
+    With `reasons`, one that cannot be made is noted there instead of stopping the others.
+    """
+    items: Sequence[Wanted] = split(wanted) if isinstance(wanted, str) else list(wanted)
+    found: dict[str, Metric] = {}
     for item in items:
-        if not isinstance(item, str | Metric):
-            found[getattr(item, "__name__", type(item).__name__)] = item
-            continue
         try:
             found.update({metric.label: metric for metric in resolve([item])})
         except (VericapError, ImportError) as error:
             if reasons is None:
                 raise
-            reasons[str(item)] = str(error)
-    return found
+            reasons[str(item)] = why(error)
+    return list(found.values())
 
 
-def sign_of(judge: Judge) -> float:
-    """-1 for a metric where lower is better: agreement is always with higher = better."""
-    return -1.0 if isinstance(judge, Metric) and judge.direction == "lower" else 1.0
+def why(error: Exception) -> str:
+    """An error as a reason: ours speak for themselves, others say what they are."""
+    return str(error) if isinstance(error, VericapError) else f"{type(error).__name__}: {error}"
 
 
-class Store:
+def fitting_settings(settings: Settings, data: Judgements) -> Settings:
+    """The data set's language, its image folder where the user named none, the detector where it has no objects."""
+    changes: dict[str, Any] = {}
+    if settings.images is None and data.image_folder is not None:
+        changes["images"] = data.image_folder
+    if data.lang != settings.lang:
+        changes["lang"] = data.lang
+        if settings.tokenizer == TOKENIZERS.get(settings.lang, "ptb"):
+            changes["tokenizer"] = ""  # the other language's own
+    if settings.objects == GOLD:
+        changes["objects"] = Settings.objects
+    return replace(settings, **changes)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one metric made of one part: rows of statistics, and what was noted on the way."""
+
+    rows: Floats
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, result: Result, label: str) -> Scored:
+        statistics = result.statistics[label]
+        alone = Result(ids=result.ids, metrics={}, statistics={label: statistics})
+        report(alone, {})
+        return cls(statistics.values, tuple(map(str, alone.problems)), tuple(alone.warnings))
+
+
+@dataclass
+class Scores:
+    """What metrics made of all parts, or the reason why one made nothing of a part; keys are (metric, part)."""
+
+    metrics: dict[str, Metric]
+    scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+
+    def reason(self, metric: str, parts: Iterable[str]) -> str:
+        """Why a metric cannot be used on some parts; empty where it can."""
+        return next((self.reasons[metric, part] for part in parts if (metric, part) in self.reasons), "")
+
+    def rows(self, metric: str, part: str) -> Floats:
+        """Statistics: a row per caption."""
+        return self.scored[metric, part].rows
+
+    def captions(self, metric: str, part: str) -> Floats:
+        """One score per caption, of which higher is always better; NaN where there is none."""
+        judge, rows = self.metrics[metric], self.rows(metric, part)
+        sign = -1.0 if judge.direction == "lower" else 1.0
+        return np.where(np.isnan(rows[:, 0]), np.nan, judge.captions(rows)) * sign
+
+    def warnings(self, parts: Iterable[str]) -> list[str]:
+        """What metrics have to say about some parts, each text once."""
+        found = [
+            text
+            for part in dict.fromkeys(parts)
+            for metric in self.metrics
+            if (metric, part) in self.scored
+            for text in self.scored[metric, part].warnings
+        ]
+        return list(dict.fromkeys(found))
+
+
+class KeptScores:
     """Scores kept in a folder, so that a long run can be taken up again.
 
     The key holds captions, references, settings and the metric's signature; a metric whose code changes
@@ -70,100 +127,119 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, label: str, signature: str, samples: Sequence[Sample], settings: Settings) -> Path:
-        parts = [label, signature, repr((settings.lang, settings.tokenizer, settings.df, settings.objects))]
+        parts = ["rows", label, signature, repr((settings.lang, settings.tokenizer, settings.df, settings.objects))]
         for sample in samples:
             parts += [sample.candidate, *sample.references, sample.image or "", repr(sample.objects or "")]
         name = "".join(c if c.isalnum() or c in "-." else "_" for c in label)
-        return self.folder / f"{name}-{key(*parts)}.npy"
+        return self.folder / f"{name}-{content_key(*parts)}.npy"
 
     @staticmethod
-    def read(path: Path) -> Floats:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    def read(path: Path) -> Scored:
+        notes = json.loads(path.with_suffix(".json").read_text("utf-8"))
+        rows = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+        return Scored(rows, tuple(notes["problems"]), tuple(notes["warnings"]))
 
     @staticmethod
-    def write(path: Path, values: Floats, notes: dict[str, list[str]] | None = None) -> None:
-        """Scores, and beside them what was noted of captions that have none."""
-        if notes is not None:
-            path.with_suffix(".json").write_text(json.dumps(notes), "utf-8")
-        with path.open("wb") as stream:
-            np.save(stream, values)
-
-    @staticmethod
-    def notes(path: Path) -> dict[str, list[str]]:
-        file = path.with_suffix(".json")
-        found: dict[str, list[str]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-        return found
+    def write(path: Path, found: Scored) -> None:
+        """The scores come last and at once: a file of them is whole, whenever the run was stopped."""
+        notes = {"problems": found.problems, "warnings": found.warnings}
+        path.with_suffix(".json").write_text(json.dumps(notes), "utf-8")
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        with unfinished.open("wb") as stream:
+            np.save(stream, found.rows)
+        unfinished.replace(path)
 
 
 def score(
-    samples: Sequence[Sample],
-    judges: dict[str, Judge],
+    parts: Parts,
+    metrics: Sequence[Metric],
     settings: Settings,
     *,
-    store: Store | None = None,
+    store: KeptScores | None = None,
     keep_going: bool = False,
 ) -> Scores:
-    """Score the same captions with every judge. Analyses are shared; a metric that cannot work says why.
+    """Score the captions of all parts with every metric; what parts and metrics share is analysed once.
 
-    Mistakes in a metric (not in its input) stop the run unless `keep_going`.
+    A metric that cannot work says why and does not stop the others. Mistakes in a metric (not in its input) stop the
+    run unless `keep_going`.
     """
-    batch = Batch.of(samples, settings)
-    found = Scores()
-    for label, judge in judges.items():
+    work = _Work(parts, settings, store, keep_going, Scores({metric.label: metric for metric in metrics}))
+    for names, group in work.missing(metrics).items():
+        work.together(group, names)
+    return work.found
+
+
+@dataclass
+class _Work:
+    parts: Parts
+    settings: Settings
+    store: KeptScores | None
+    keep_going: bool
+    found: Scores
+    paths: dict[tuple[str, str], Path] = field(default_factory=dict)
+
+    def missing(self, metrics: Sequence[Metric]) -> dict[tuple[str, ...], list[Metric]]:
+        """Metrics that have something to score, by the parts they lack; the rest is read from the store."""
+        if self.store is None:
+            return {tuple(self.parts): list(metrics)} if metrics else {}
+        for name, samples in self.parts.items():
+            batch = Batch.of(samples, self.settings)
+            for metric in filter(_keepable, metrics):
+                self._look_up(self.store, metric, name, batch)
+        groups: dict[tuple[str, ...], list[Metric]] = {}
+        for metric in metrics:
+            names = [name for name in self.parts if (metric.label, name) not in self.found.scored]
+            if names and not self.found.reason(metric.label, names):
+                groups.setdefault(tuple(names), []).append(metric)
+        return groups
+
+    def _look_up(self, store: KeptScores, metric: Metric, name: str, batch: Batch) -> None:
         try:
-            found.values[label] = _one(label, judge, batch, samples, found, store)
-        except VericapError as error:
-            found.reasons[label] = str(error)
+            signature = metric.signature(batch)
         except Exception as error:
-            if not keep_going:
+            return self.failed(metric, [name], error)
+        path = store.path(metric.label, signature, self.parts[name], self.settings)
+        self.paths[metric.label, name] = path
+        if path.is_file():
+            self.found.signatures.setdefault(metric.label, signature)
+            self.found.scored[metric.label, name] = store.read(path)
+
+    def together(self, metrics: Sequence[Metric], names: Sequence[str]) -> None:
+        """Metrics in one run. Where one of them fails, each half is tried alone, until it is found."""
+        try:
+            results = Run(metrics, self.settings).score_parts({name: self.parts[name] for name in names})
+        except Exception as error:
+            if len(metrics) == 1:
+                return self.failed(metrics[0], names, error)
+            if not self.expected(error):
                 raise
-            found.reasons[label] = f"{type(error).__name__}: {error}"
-    return found
+            middle = len(metrics) // 2
+            self.together(metrics[:middle], names)
+            return self.together(metrics[middle:], names)
+        for metric in metrics:
+            for name, result in results.items():
+                self._take(metric.label, name, result)
+
+    def _take(self, label: str, name: str, result: Result) -> None:
+        found = Scored.of(result, label)
+        self.found.signatures.setdefault(label, result.corpus[label].signature)
+        if np.isnan(found.rows[:, 0]).all():
+            self.found.reasons[label, name] = f"no caption could be scored; the first reason: {found.problems[0]}"
+            return
+        self.found.scored[label, name] = found
+        if self.store is not None and (label, name) in self.paths:
+            self.store.write(self.paths[label, name], found)
+
+    def expected(self, error: Exception) -> bool:
+        """Whether an error makes a reason instead of stopping the run."""
+        return self.keep_going or isinstance(error, VericapError)
+
+    def failed(self, metric: Metric, names: Iterable[str], error: Exception) -> None:
+        if not self.expected(error):
+            raise error
+        self.found.reasons.update({(metric.label, name): why(error) for name in names})
 
 
-def _one(
-    label: str, judge: Judge, batch: Batch, samples: Sequence[Sample], found: Scores, store: Store | None
-) -> Floats:
-    if not isinstance(judge, Metric):
-        return _call(label, judge, samples)
-    found.signatures[label] = judge.signature(batch)
-    path = store.path(label, found.signatures[label], samples, batch.settings) if store else None
-    if path is not None and path.is_file():
-        _note(found, label, **Store.notes(path))
-        return Store.read(path)
-    from vericap.run.engine import score_batch
-
-    result = score_batch(batch, [judge])
-    values = result[label] * sign_of(judge)
-    explained = result.statistics[label].explanations
-    if explained is not None:
-        found.explanations[label] = explained
-    notes = {"problems": [str(problem) for problem in result.problems], "warnings": list(result.warnings)}
-    _note(found, label, **notes)
-    if np.isnan(values).all():
-        raise VericapError(f"no caption could be scored; the first reason: {found.problems[label][0]}")
-    if path is not None:
-        Store.write(path, values, notes)
-    return values
-
-
-def _note(found: Scores, label: str, problems: Sequence[str] = (), warnings: Sequence[str] = ()) -> None:
-    found.problems[label] = list(problems)
-    found.warnings += [text for text in warnings if text not in found.warnings]
-
-
-def _call(label: str, function: Function, samples: Sequence[Sample]) -> Floats:
-    values = np.asarray(
-        function(
-            [sample.candidate for sample in samples],
-            [list(sample.references) for sample in samples],
-            [sample.image for sample in samples],
-        ),
-        dtype=np.float64,
-    )
-    if values.shape != (len(samples),):
-        raise VericapError(
-            f"the function '{label}' gave an array of shape {values.shape} for {len(samples)} captions; "
-            "it must give one number per caption"
-        )
-    return values
+def _keepable(metric: Metric) -> bool:
+    """A function may change without its name doing so: its scores are never kept."""
+    return not any(isinstance(part, FunctionMetric) for part in getattr(metric, "parts", [metric]))

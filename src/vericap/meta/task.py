@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, VericapError
+from vericap.core.errors import InputError, VericapError
+from vericap.core.samples import Sample
+from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import (
     Agreement,
     MeanOfAgreements,
@@ -19,11 +20,8 @@ from vericap.meta.agreement import (
     correlation,
     why_undefined,
 )
-from vericap.meta.judgements import Floats, Judgements, Pairs, Ratings, cluster_index
+from vericap.meta.judgements import Judgements, Pairs, Ratings, cluster_index
 from vericap.meta.protocols import Protocol
-from vericap.samples import Sample
-
-Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -111,6 +109,11 @@ class Task:
         if isinstance(self.data, Pairs):
             return raw.reshape(2, -1).T
         return raw.reshape(2, -1).mean(axis=0) if self.protocol.symmetric else raw
+
+    def mean_judgement(self) -> Floats:
+        """The mean of what people said about each kept row."""
+        total = np.bincount(self.entry, self.judgement, len(self.rows))
+        return np.asarray(total / np.bincount(self.entry, minlength=len(self.rows)))
 
     def agreement(self, runs: Sequence[Floats]) -> Agreement:
         """Agreement over all judgements: the mean over runs, and over groups where there are some."""

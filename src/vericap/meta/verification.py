@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vericap.errors import MissingPart, VericapError
+from vericap.core.errors import MissingPart, VericapError
+from vericap.core.settings import Settings
+from vericap.core.table import Table
 from vericap.meta.catalogue import load
-from vericap.meta.evaluation import Agreements, evaluate
+from vericap.meta.evaluation import Agreements, evaluate_each
 from vericap.meta.judgements import Judgements
 from vericap.meta.protocols import protocol_of
 from vericap.meta.published import Published, published
-from vericap.meta.scoring import Store
+from vericap.meta.scoring import KeptScores
 from vericap.metrics.registry import METRICS
-from vericap.report.tables import Table
-from vericap.run.batch import Settings
 
 AGREES, DIFFERS, OTHER, NOT = "agrees", "DIFFERS", "other run", "not comparable"
 FULL_SIZES = {"pascal50s": 4000}  # pairs that published tables use
@@ -37,9 +37,18 @@ def verify(
     metrics: Iterable[str] | None = None,
     data_folder: str | Path | None = None,
     settings: Settings | None = None,
-    store: Store | None = None,
+    store: KeptScores | None = None,
 ) -> list[Verdict]:
-    """Judge every published number of the chosen data sets and metrics."""
+    """Judge every published number of the chosen data sets and metrics.
+
+    Parameters
+    ----------
+    datasets : names of data sets; by default all with known numbers.
+    metrics : names of metrics; by default all.
+    data_folder : where data sets lie; by default $VERICAP_DATA.
+    settings : choices that all metrics share.
+    store : keep scores there and take them up again.
+    """
     chosen = [item for item in published() if datasets is None or item.dataset in datasets]
     wanted = None if metrics is None else set(metrics)
     if wanted is not None:
@@ -47,28 +56,33 @@ def verify(
     if not chosen:
         raise VericapError("nothing published is known for that choice of data sets and metrics")
     loaded: dict[str, Judgements | str] = {}
+    why = [_unavailable(item, loaded, data_folder) for item in chosen]
     tables: dict[str, Agreements] = {}
-    verdicts = []
-    for item in chosen:
-        why = _unavailable(item, loaded, data_folder)
-        if why:
-            verdicts.append(Verdict(item, None, NOT, why))
-            continue
-        if item.protocol not in tables:
-            names = [i.metric for i in chosen if i.protocol == item.protocol and i.metric in METRICS]
-            data = loaded[item.dataset]
-            assert not isinstance(data, str)
-            tables[item.protocol] = evaluate(
-                data,
-                list(dict.fromkeys(names)),
-                protocol=protocol_of(item.dataset, item.protocol),
-                settings=settings,
-                resamples=0,
-                store=store,
-                keep_going=True,
-            )
-        verdicts.append(_judge(item, tables[item.protocol]))
-    return verdicts
+    for name, data in loaded.items():
+        items = [item for item, reason in zip(chosen, why) if item.dataset == name and not reason]
+        if not isinstance(data, str) and items:
+            tables.update(_recomputed(data, items, settings, store))
+    return [
+        Verdict(item, None, NOT, reason) if reason else _judge(item, tables[item.protocol])
+        for item, reason in zip(chosen, why)
+    ]
+
+
+def _recomputed(
+    data: Judgements, items: Sequence[Published], settings: Settings | None, store: KeptScores | None
+) -> dict[str, Agreements]:
+    """Our numbers by protocol, all from one run."""
+    names = list(dict.fromkeys(item.protocol for item in items))
+    found = evaluate_each(
+        data,
+        list(dict.fromkeys(item.metric for item in items)),
+        [protocol_of(data.name, name) for name in names],
+        settings=settings,
+        resamples=0,
+        store=store,
+        keep_going=True,
+    )
+    return dict(zip(names, found))
 
 
 def _unavailable(item: Published, loaded: dict[str, Judgements | str], data_folder: str | Path | None) -> str:

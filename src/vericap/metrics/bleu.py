@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.metrics.base import Floats, Metric, Statistics
-from vericap.metrics.references import without_references
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats, Ints
+from vericap.metrics.evidence import overlap
+from vericap.metrics.toolbox import without_references
+from vericap.run.analyses import BleuCounts, Tokens
 from vericap.text import ngrams
 
 # The tool's constants: an order without matches counts as TINY, an order without n-grams as SMALL.
 TINY = 1e-15
 SMALL = 1e-9
-
-
-def analyse(batch: Batch) -> NDArray[np.int64]:
-    """Provider of the `bleu_counts` analysis, which BLEU-1..4 share."""
-    return ngrams.bleu_counts(
-        batch.analysis("ngrams"), batch.candidates, batch.reference_offsets, batch.reference_index
-    )
 
 
 def bleu(counts: Floats, order: int) -> Floats:
@@ -39,10 +39,31 @@ class _Bleu(Metric):
     order: ClassVar[int]
     range = (0.0, 1.0)
     needs = ("references",)
-    analyses = ("tokens",)
+    width = 2 * ngrams.ORDERS + 2
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (BleuCounts(settings.tokenizer),)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        return without_references(batch, batch.analysis("bleu_counts"))
+        return without_references(batch, batch[BleuCounts(batch.settings.tokenizer)])
+
+    def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (Tokens(settings.tokenizer),)
+
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """Which words a reference has, and how many n-grams of each length matched."""
+        counts = batch[BleuCounts(batch.settings.tokenizer)]
+        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
+        return [
+            Explanation(self.label, words=own, facts=self._facts(counts[row])) if len(batch.references(row)) else None
+            for row, own in zip(rows, words)
+        ]
+
+    def _facts(self, counts: Ints) -> dict[str, Any]:
+        matched, said = counts[: self.order].tolist(), counts[ngrams.ORDERS :][: self.order].tolist()
+        return {"matched": matched, "ngrams": said, "length": int(counts[-2]), "reference_length": int(counts[-1])}
 
     def captions(self, values: Floats) -> Floats:
         return bleu(values, self.order)

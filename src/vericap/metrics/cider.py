@@ -7,24 +7,34 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vericap.metrics.base import Floats, Metric, Option, Statistics
-from vericap.metrics.references import without_references
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation, MissingContent, WordEvidence
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats, Ints
+from vericap.metrics.evidence import REFERENCES, overlap, shortened
+from vericap.metrics.toolbox import without_references
+from vericap.run.analyses import NGrams, Tokens
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import table
-from vericap.text.ngrams import ORDERS, Ints, NGrams, cosines
+from vericap.text.ngrams import ORDERS, NGramTable, cosines
 
 SIGMA = 6.0  # width of the length penalty, in n-grams
+_SHOWN = 8  # n-grams of an explanation
 
-_DF = Option("", "document frequencies: corpus, coco-val or a file; empty: what the run says (--df)")
+_DF = Option("", "document frequencies: corpus, coco-val or a file; empty: what the run says")
 
 
 class _Cider(Metric):
     range = (0.0, 10.0)
     needs = ("references",)
-    analyses = ("tokens",)
     options: ClassVar[Mapping[str, Option]] = {"df": _DF}
     clip: ClassVar[bool]
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (NGrams(settings.tokenizer),)
 
     def source(self, batch: Batch) -> str:
         """Where document frequencies come from."""
@@ -34,7 +44,8 @@ class _Cider(Metric):
         source = self.source(batch)
         if source != "corpus":
             return table(source)
-        return DocumentFrequency.count(batch.analysis("ngrams"), batch.reference_offsets, batch.reference_index)
+        grams = batch[NGrams(batch.settings.tokenizer)]
+        return DocumentFrequency.count(grams, batch.reference_offsets, batch.reference_index)
 
     def merge(self, states: Sequence[DocumentFrequency]) -> DocumentFrequency:
         if states[0].source != "corpus":
@@ -43,7 +54,7 @@ class _Cider(Metric):
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         frequency: DocumentFrequency = self.prepare(batch) if state is None else state
-        grams: NGrams = batch.analysis("ngrams")
+        grams = batch[NGrams(batch.settings.tokenizer)]
         offsets, references = batch.reference_offsets, batch.reference_index
         similarity = cosines(grams, frequency.idf(grams), batch.candidates, offsets, references, clip=self.clip)
         counts = np.diff(offsets)
@@ -56,22 +67,68 @@ class _Cider(Metric):
         if frequency.images <= 1 and len(batch):
             found.warnings.append(
                 f"{self.label}: document frequencies come from one image, so every idf and every score is 0; "
-                "bring frequencies with --df coco-val or --df FILE"
+                "bring frequencies with `df=coco-val` or `df=FILE`"
             )
         return found
 
     @staticmethod
-    def penalty(grams: NGrams, own: Ints, other: Ints) -> Floats:
+    def penalty(grams: NGramTable, own: Ints, other: Ints) -> Floats:
         """Gaussian of the difference in length; the tool measures length in 2-grams, not in words."""
         length = np.maximum(grams.lengths - 1, 0)
         difference = (length[own] - length[other]).astype(np.float64)
         return np.asarray(np.exp(-(difference**2) / (2 * SIGMA**2)))
 
+    def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (Tokens(settings.tokenizer),)
+
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """Which words a reference has, the heaviest n-grams that are shared, and the heaviest ones that lack."""
+        frequency: DocumentFrequency = self.prepare(batch) if state is None else state
+        grams = batch[NGrams(batch.settings.tokenizer)]
+        idf = frequency.idf(grams)
+        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
+        return [
+            shortened(self._reasons(batch, grams, idf, row, own), full=full) if len(batch.references(row)) else None
+            for row, own in zip(rows, words)
+        ]
+
+    def _reasons(
+        self, batch: Batch, grams: NGramTable, idf: Floats, row: int, words: tuple[WordEvidence, ...]
+    ) -> Explanation:
+        mine = _weighted(grams, idf, [int(batch.candidates[row])])
+        theirs = _weighted(grams, idf, batch.references(row).tolist())
+        shared = _heaviest({gram: weight for gram, weight in mine.items() if gram in theirs})
+        lacking = _heaviest({gram: weight for gram, weight in theirs.items() if gram not in mine})
+        return Explanation(
+            self.label,
+            words=words,
+            missing=tuple(MissingContent(grams.phrase(gram), weight, REFERENCES) for gram, weight in lacking),
+            facts={"shared": [[grams.phrase(gram), weight] for gram, weight in shared]},
+        )
+
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         source = self.source(batch)
         if source in ("corpus", "coco-val"):
             return {"df": source}
-        return {"df": f"file-{table(source).digest()}"}
+        return {"df": f"file-{table(source).digest}"}
+
+
+def _weighted(grams: NGramTable, idf: Floats, texts: Sequence[int]) -> dict[int, float]:
+    """The n-grams of texts with their mean weight: frequency in the text x idf."""
+    found: dict[int, float] = {}
+    for text in texts:
+        own, counts = grams.of_text(text)
+        for gram, weight in zip(own.tolist(), (counts * idf[own] / len(texts)).tolist()):
+            found[gram] = found.get(gram, 0.0) + weight
+    return found
+
+
+def _heaviest(weights: Mapping[int, float]) -> list[tuple[int, float]]:
+    """The n-grams that weigh most; none without weight."""
+    ranked = sorted(weights.items(), key=lambda item: -item[1])[:_SHOWN]
+    return [(gram, weight) for gram, weight in ranked if weight > 0]
 
 
 class CiderD(_Cider):

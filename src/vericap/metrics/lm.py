@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.metrics.base import Metric, Option, Statistics
-from vericap.models import store
-from vericap.run.batch import Batch
-from vericap.text import ngram_lm
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics.evidence import shortened, token_evidence
+from vericap.metrics.toolbox import wordless
+from vericap.run.analyses import LanguageModelScores
+from vericap.run.analyses.language import SHIPPED
+from vericap.text.language_model import TokenScores
 
-Floats = NDArray[np.float64]
-
-SHIPPED = "coco"
-
-
-class LanguageModel(Protocol):
-    """What the metric asks of a model."""
-
-    name: str
-
-    def texts(self, batch: Batch, which: list[int]) -> list[Scored]:
-        """Tokens of each text with their log-probability and the log of their frequency."""
-
-
-class Scored:
-    """One text: tokens (the end included) with log p(token | before) and log p(token) alone."""
-
-    __slots__ = ("alone", "inside", "tokens")
-
-    def __init__(self, tokens: list[str], inside: Floats, alone: Floats) -> None:
-        self.tokens, self.inside, self.alone = tokens, inside, alone
+_MARKS = "Ġ▁"  # of tokenisers that write the blank before a token
 
 
 class Lm(Metric):
@@ -43,7 +27,7 @@ class Lm(Metric):
     reads_references = False
     range = (float("-inf"), float("inf"))
     needs = ()
-    analyses = ("tokens",)
+    languages = ("en",)
     options: ClassVar[Mapping[str, Option]] = {
         "form": Option(
             "slor", "slor: log-probability minus unigram log-probability, per token; logprob: without the latter",
@@ -52,74 +36,52 @@ class Lm(Metric):
         "model": Option(SHIPPED, "'coco' (shipped), folder of `vericap train lm`, or a causal LM (folder or hub name)"),
     }  # fmt: skip
 
+    def scores(self, settings: Settings) -> LanguageModelScores:
+        return LanguageModelScores(self.opt.model, settings.tokenizer)
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (self.scores(settings),)
+
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        model = open_model(self.opt.model)
+        scored = batch[self.scores(batch.settings)]
         texts, inverse = np.unique(batch.candidates, return_inverse=True)
-        scored = model.texts(batch, texts.tolist())
-        logprob = np.array([_mean(one.inside) for one in scored])[inverse]
-        alone = np.array([_mean(one.alone) for one in scored])[inverse]
-        score = logprob - alone if self.opt.form == "slor" else logprob
-        problems = {}
+        means = np.array([scored[text].mean() for text in texts.tolist()]).reshape(-1, 2)[inverse]
+        problems = wordless(batch)
+        means[list(problems)] = np.nan
+        logprob, slor = means[:, 0], means[:, 0] - means[:, 1]
+        score = slor if self.opt.form == "slor" else logprob
         for row in np.flatnonzero(np.isnan(score)).tolist():
-            problems[row] = "the caption has no token a language model could judge"
-        columns = {"logprob": logprob, "slor": logprob - alone}
-        explanations: list[dict[str, Any] | None] | None = None
-        if batch.settings.explain:
-            explanations = [_explain(scored[place]) for place in inverse]
-        return Statistics(score, problems, columns, explanations)
+            problems.setdefault(row, "the candidate has no token a language model could judge")
+        return Statistics(score, problems, {"logprob": logprob, "slor": slor})
 
-    def signature_parts(self, batch: Batch) -> dict[str, str]:
-        return {"model": open_model(self.opt.model).name}
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """Tokens with both log-probabilities, the least expected one, and how much the context speaks for each word.
 
+        A word's support is p / (p + q), p its probability where it stands and q its frequency: 0.5 says that the words
+        before make it neither likelier nor less likely.
+        """
+        scored, unjudged = batch[self.scores(batch.settings)], wordless(batch)
+        found: list[Explanation | None] = []
+        for row in rows:
+            text = int(batch.candidates[row])
+            one = TokenScores.nothing() if row in unjudged else scored[text]
+            reasons = self._reasons(batch.texts[text], one) if one.tokens else None
+            spare = ("tokens", "logprob", "unigram_logprob")
+            found.append(None if reasons is None else shortened(reasons, spare=spare, full=full))
+        return found
 
-class Ngrams:
-    """The shipped model, or one of `vericap train lm`."""
-
-    def __init__(self, model: ngram_lm.NgramModel) -> None:
-        self.model, self.name = model, model.name
-
-    def texts(self, batch: Batch, which: list[int]) -> list[Scored]:
-        tokens = batch.analysis("tokens")
-        lists = [tokens[text] for text in which]
-        scores, words, offsets = self.model.token_scores(lists)
-        inside = scores.astype(np.float64)
-        alone = self.model.frequency[words].astype(np.float64)
-        made = []
-        for text, start, end in zip(lists, offsets, offsets[1:]):
-            if text:
-                made.append(Scored([*text, ngram_lm.MARKS[ngram_lm.END]], inside[start:end], alone[start:end]))
-            else:
-                made.append(Scored([], np.zeros(0), np.zeros(0)))
-        return made
-
-
-@lru_cache(maxsize=2)
-def open_model(spec: str) -> LanguageModel:
-    """'coco', a folder of `vericap train lm`, else a causal language model through transformers."""
-    if spec == SHIPPED:
-        for file in store.meta("lm")["files"]:
-            store.path("lm", file)
-        return Ngrams(ngram_lm.load(store.folder("lm")))
-    folder = Path(spec).expanduser()
-    if (folder / "ngrams.npz").is_file():
-        return Ngrams(ngram_lm.load(folder))
-    from vericap.models.causal_lm import CausalLm
-
-    return CausalLm(spec)
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean(dtype=np.float64)) if len(values) else float("nan")
-
-
-def _explain(one: Scored) -> dict[str, Any]:
-    """The caption's tokens with both log-probabilities; the least expected one named."""
-    if not one.tokens:
-        return {"tokens": []}
-    gain = np.asarray(one.inside, dtype=np.float64) - one.alone
-    return {
-        "tokens": one.tokens,
-        "logprob": [round(float(v), 4) for v in one.inside],
-        "unigram_logprob": [round(float(v), 4) for v in one.alone],
-        "least_expected": one.tokens[int(gain.argmin())],
-    }
+    def _reasons(self, text: str, one: TokenScores) -> Explanation:
+        tokens = [token.lstrip(_MARKS) for token in one.tokens]
+        support = 1.0 / (1.0 + np.exp(-one.gain))
+        return Explanation(
+            self.label,
+            words=token_evidence(text, tokens, support.tolist(), source="language"),
+            facts={
+                "least_expected": tokens[int(one.gain.argmin())],
+                "tokens": tokens,
+                "logprob": one.inside.round(4).tolist(),
+                "unigram_logprob": one.alone.round(4).tolist(),
+            },
+        )

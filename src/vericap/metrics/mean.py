@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from vericap.errors import VericapError
-from vericap.metrics.base import Floats, Metric, Statistics
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.explanation import PARTS, Explanation
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats
+from vericap.metrics.evidence import shortened
 
 
 class Mean(Metric):
@@ -32,10 +38,28 @@ class Mean(Metric):
         self.direction = directions.pop()  # type: ignore[misc]
         self.range = tuple(float(np.mean([p.range[end] for p in self.parts])) for end in (0, 1))  # type: ignore
         self.needs = tuple(dict.fromkeys(need for p in self.parts for need in p.needs))  # type: ignore[misc]
-        self.analyses = tuple(dict.fromkeys(a for p in self.parts for a in p.analyses))  # type: ignore[misc]
+        self.width = sum(part.width for part in self.parts)  # type: ignore[misc]
+        self.ordered_references = any(part.ordered_references for part in self.parts)  # type: ignore[misc]
         languages = [set(p.languages) for p in self.parts if p.languages]
         self.languages = tuple(sorted(set.intersection(*languages))) if languages else ()  # type: ignore[misc]
-        self._widths: list[int] | None = None
+
+    @property
+    def spec(self) -> str:
+        return f"mean({','.join(part.spec for part in self.parts)})"
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return tuple(key for part in self.parts for key in part.requires(settings))
+
+    def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
+        return tuple(key for part in self.parts for key in part.explain_requires(settings))
+
+    @property
+    def prepares(self) -> bool:
+        return any(part.prepares for part in self.parts)
+
+    @property
+    def explains(self) -> bool:
+        return any(part.explains for part in self.parts)
 
     def prepare(self, batch: Batch) -> list[Any]:
         return [part.prepare(batch) for part in self.parts]
@@ -46,7 +70,6 @@ class Mean(Metric):
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         states = state or [part.prepare(batch) for part in self.parts]
         found = [part.statistics(batch, own) for part, own in zip(self.parts, states)]
-        self._widths = [one.values.shape[1] for one in found]
         values = np.concatenate([one.values for one in found], axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
         problems: dict[int, str] = {}
@@ -55,20 +78,22 @@ class Mean(Metric):
                 said = f"{part.label}: {reason}"
                 problems[row] = f"{problems[row]}; {said}" if row in problems else said
         columns = {part.label: part.captions(one.values) for part, one in zip(self.parts, found)}
-        explanations = None
-        if any(one.explanations is not None for one in found):
-            explanations = [
-                {p.label: one.explanations[row] for p, one in zip(self.parts, found) if one.explanations}
-                for row in range(len(batch))
-            ]
         warnings = list(dict.fromkeys(text for one in found for text in one.warnings))
-        return Statistics(values, problems, columns, explanations, warnings)  # type: ignore[arg-type]
+        return Statistics(values, problems, columns, warnings)
+
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """The parts' reasons together; facts of a part stand under its name."""
+        states = state or [None] * len(self.parts)
+        explained = [(part, own) for part, own in zip(self.parts, states) if part.explains]
+        each = [(part, part.explain(batch, rows, own, full=full)) for part, own in explained]
+        joined = (_together(self.label, {part.label: own[place] for part, own in each}) for place in range(len(rows)))
+        return [None if found is None else shortened(found, full=full) for found in joined]
 
     def _split(self, values: Floats) -> list[Floats]:
         """The parts' own columns."""
-        if self._widths is None:
-            raise RuntimeError("the statistics of the parts come first")
-        return np.split(values, np.cumsum(self._widths)[:-1], axis=-1)
+        return np.split(values, np.cumsum([part.width for part in self.parts])[:-1], axis=-1)
 
     def captions(self, values: Floats) -> Floats:
         scores = [part.captions(own) for part, own in zip(self.parts, self._split(values))]
@@ -81,3 +106,17 @@ class Mean(Metric):
     def signature(self, batch: Batch) -> str:
         inner = " + ".join(f"({part.signature(batch)})" for part in self.parts)
         return f"metric:mean|{inner}"
+
+
+def _together(label: str, parts: dict[str, Explanation | None]) -> Explanation | None:
+    found = {name: part for name, part in parts.items() if part is not None}
+    if not found:
+        return None
+
+    def joined(name: str) -> tuple[Any, ...]:
+        return tuple(item for part in found.values() for item in getattr(part, name))
+
+    words = next((part.words for part in found.values() if part.words), ())
+    rest: dict[str, Any] = {name: joined(name) for name in PARTS if name != "words"}
+    facts = {name: dict(part.facts) for name, part in found.items() if part.facts}
+    return Explanation(label, words=words, **rest, notes=joined("notes"), facts=facts)

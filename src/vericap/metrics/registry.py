@@ -1,14 +1,20 @@
-"""Names -> metrics. A metric is one line here, its class is imported when first asked for."""
+"""Names -> metrics. A metric is one line here, or an entry point of another package; it is imported when asked for."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
-from vericap.errors import UnknownName, VericapError
-from vericap.metrics.base import Metric
+from vericap.core.errors import MissingPart, UnknownName, VericapError
+from vericap.core.metric import Metric
+from vericap.metrics import function
+
+GROUP = "vericap.metrics"  # entry points of other packages: name = "package.module:Class"
 
 METRICS: dict[str, str] = {
     "bleu-1": "vericap.metrics.bleu:Bleu1",
@@ -30,8 +36,8 @@ METRICS: dict[str, str] = {
     "vifidel": "vericap.metrics.vifidel:Vifidel",
     "lm": "vericap.metrics.lm:Lm",
     "vse": "vericap.metrics.vse:Vse",
-    "clipscore": "vericap.metrics.vse:ClipScore",
-    "refclipscore": "vericap.metrics.vse:RefClipScore",
+    "clipscore": "vericap.metrics.clipscore:ClipScore",
+    "refclipscore": "vericap.metrics.clipscore:RefClipScore",
     "reo-relevance": "vericap.metrics.reo:Relevance",
     "reo-extraness": "vericap.metrics.reo:Extraness",
     "reo-omission": "vericap.metrics.reo:Omission",
@@ -49,31 +55,64 @@ SETS: dict[str, tuple[str, ...]] = {
     "image": ("vifidel", "chair", "vse", "reo-relevance", "reo-extraness", "reo-omission", "faier-plus"),
 }
 
+Wanted = str | Metric | Callable[..., Any]
 _MEAN = re.compile(r"^mean\((.+)\)$")
 
 
 def names() -> list[str]:
-    return list(METRICS)
+    """All metrics: ours, then those of other packages."""
+    return [*METRICS, *(name for name in plugins() if name not in METRICS)]
+
+
+def sets() -> dict[str, tuple[str, ...]]:
+    """Named sets of metrics; a metric of another package joins those its class names."""
+    found = {name: list(members) for name, members in SETS.items()}
+    for name in plugins():
+        for own in metric_class(name).sets:
+            found.setdefault(own, []).append(name)
+    return {name: tuple(members) for name, members in found.items()}
+
+
+@cache
+def plugins() -> dict[str, EntryPoint]:
+    """Metrics that other installed packages bring."""
+    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def metric_class(name: str) -> type[Metric]:
     """The class behind a plain metric name; the nearest names are suggested for an unknown one."""
-    if name not in METRICS:
-        near = difflib.get_close_matches(name, [*METRICS, *SETS], n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise UnknownName(f"unknown metric '{name}'{hint} (`vericap metrics` lists all)")
-    module, attribute = METRICS[name].split(":")
-    found: type[Metric] = getattr(import_module(module), attribute)
+    if name in METRICS:
+        module, attribute = METRICS[name].split(":")
+        found: type[Metric] = getattr(import_module(module), attribute)
+        return found
+    if name in plugins():
+        return _plugin(plugins()[name])
+    near = difflib.get_close_matches(name, [*names(), *SETS], n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise UnknownName(f"unknown metric '{name}'{hint} (`vericap metrics` lists all)")
+
+
+def _plugin(point: EntryPoint) -> type[Metric]:
+    try:
+        found = point.load()
+    except Exception as error:  # another package's code
+        raise MissingPart(f"metric '{point.name}' of {point.value} cannot be loaded ({error})") from error
+    if not isinstance(found, type) or not issubclass(found, Metric):
+        raise MissingPart(f"metric '{point.name}': {point.value} is not a subclass of vericap.Metric")
     return found
 
 
-def make(text: str) -> Metric:
-    """A metric from its written form: name, name:option=value:..., mean(a,b)."""
+def make(text: str, *, code: bool = False) -> Metric:
+    """A metric from its written form: name, name:option=value:..., mean(a,b); with `code` also py:FILE.py:function."""
+    if text.startswith(function.PREFIX):
+        if not code:
+            raise VericapError(f"'{text}': functions in files are not accepted here; name a metric")
+        return function.load(text)
     mean = _MEAN.match(text)
     if mean:
         from vericap.metrics.mean import Mean
 
-        return Mean(split(mean.group(1)), label=text)
+        return Mean([make(part, code=code) for part in split(mean.group(1))], label=text)
     name, *pairs = text.split(":")
     found = metric_class(name)
     options = {}
@@ -100,16 +139,33 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def resolve(wanted: str | Iterable[str | Metric]) -> list[Metric]:
-    """Metrics from names, sets and ready metrics, each once, in the order given."""
-    items: Sequence[str | Metric] = split(wanted) if isinstance(wanted, str) else list(wanted)
+def resolve(wanted: str | Iterable[Wanted], *, code: bool = False) -> list[Metric]:
+    """Metrics from names, sets, metric classes, ready metrics and functions, each once, in the order given.
+
+    Parameters
+    ----------
+    wanted : a text of names separated by commas, or a list of names, metrics and plain functions.
+    code : whether a name may be `py:FILE.py:function`. Never where names come from a network.
+    """
+    items: Sequence[Wanted] = split(wanted) if isinstance(wanted, str) else list(wanted)
     metrics: dict[str, Metric] = {}
     for item in items:
-        if isinstance(item, Metric):
-            metrics.setdefault(item.label, item)
-            continue
-        for name in SETS.get(item, (item,)):
-            metrics.setdefault(name, make(name))
+        for metric in _resolved(item, code):
+            metrics.setdefault(metric.label, metric)
     if not metrics:
         raise VericapError("no metric was named; `vericap metrics` lists them")
     return list(metrics.values())
+
+
+def _resolved(item: Wanted, code: bool) -> list[Metric]:
+    if isinstance(item, Metric):
+        return [item]
+    if isinstance(item, str):
+        return [make(name, code=code) for name in (sets().get(item, (item,)))]
+    if isinstance(item, type):
+        if not issubclass(item, Metric):
+            raise VericapError(f"the class {item.__name__} is no metric; derive it from vericap.Metric")
+        return [item()]
+    if callable(item):
+        return [function.FunctionMetric(item)]
+    raise VericapError(f"a {type(item).__name__} is no metric; give a name, a metric or a function")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from vericap.metrics.base import Metric, Option, Statistics
-from vericap.metrics.references import without_references
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics.evidence import overlap
+from vericap.metrics.toolbox import without_references
+from vericap.run.analyses import Tokens
 from vericap.text.ngrams import lcs_lengths
 
 
@@ -17,11 +23,13 @@ class RougeL(Metric):
     name, title = "rouge-l", "ROUGE-L"
     range = (0.0, 1.0)
     needs = ("references",)
-    analyses = ("tokens",)
     options: ClassVar[Mapping[str, Option]] = {"beta": Option(1.2, "weight of recall against precision")}
 
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (Tokens(settings.tokenizer),)
+
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        tokens = batch.analysis("tokens")
+        tokens = batch[Tokens(batch.settings.tokenizer)]
         offsets, references = batch.reference_offsets, batch.reference_index
         counts = np.diff(offsets)
         common = lcs_lengths(tokens, batch.candidates, offsets, references).astype(np.float64)
@@ -42,3 +50,12 @@ class RougeL(Metric):
         top = (1 + square) * precision * recall
         score = np.divide(top, bottom, out=np.zeros(len(batch)), where=(precision != 0) & (recall != 0))
         return without_references(batch, score)
+
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """Which words a reference has."""
+        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
+        return [
+            Explanation(self.label, words=own) if len(batch.references(row)) else None for row, own in zip(rows, words)
+        ]

@@ -2,77 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import MissingPart, VericapError
-from vericap.metrics.base import Metric, Option, Statistics
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.metrics.toolbox import NO_REFERENCE, NO_WORD, reference_cosines, row_means, wordless
+from vericap.run.analyses import Sentences
 
 
 class Sentence(Metric):
     name, title = "sentence", "Sentence cosine"
     range = (-1.0, 1.0)
     needs = ("references",)
-    analyses = ("sentences",)
+    languages = ("en", "ja")
     options: ClassVar[Mapping[str, Option]] = {
         "pool": Option("mean", "over references: their mean cosine, or the best one", choices=("mean", "best")),
     }
 
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (Sentences(settings.lang),)
+
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        vectors = sentence_vectors(batch)
-        offsets = batch.reference_offsets
-        counts = np.diff(offsets)
-        own = np.repeat(batch.candidates, counts)
-        cosines = np.einsum("ij,ij->i", vectors[own], vectors[batch.reference_index], dtype=np.float64)
-        cosines = np.clip(cosines, -1.0, 1.0)
-        score = np.full(len(batch), np.nan)
-        filled = counts > 0
-        if filled.any():
-            pool = np.maximum if self.opt.pool == "best" else np.add
-            score[filled] = pool.reduceat(cosines, offsets[:-1][filled])
+        cosines, rows = reference_cosines(batch, batch[Sentences(batch.settings.lang)])
         if self.opt.pool == "mean":
-            score /= np.maximum(counts, 1)
-        problems = {int(row): "no reference to compare with" for row in np.flatnonzero(~filled)}
-        for row, text in enumerate(batch.candidates):
-            if not batch.texts[text].strip() and row not in problems:
+            score = row_means(cosines, rows, len(batch))
+        else:
+            score = np.full(len(batch), -np.inf)
+            np.maximum.at(score, rows, cosines)
+            score[np.isinf(score)] = np.nan
+        problems = {row: _reason(batch, row) for row in np.flatnonzero(np.isnan(score)).tolist()}
+        for row in wordless(batch):
+            if row not in problems:
                 score[row] = 0.0
-                problems[row] = "the caption is empty and scores 0"
+                problems[row] = f"{NO_WORD} and scores 0"
         return Statistics(score, problems)
 
-    def signature_parts(self, batch: Batch) -> dict[str, str]:
-        if batch.settings.lang == "ja":
-            return {"model": str(getattr(_japanese(), "ENCODER", "japanese"))}
-        from vericap.text import encoder
-
-        return {"model": encoder.name()}
-
-
-def sentence_vectors(batch: Batch) -> NDArray[np.float32]:
-    """Unit vectors of the batch's texts in the run's language."""
-    if batch.settings.lang == "en":
-        vectors: NDArray[np.float32] = batch.analysis("sentences")
-        return vectors
-    if batch.settings.lang == "ja":
-        vectors = np.asarray(_japanese().encode(batch.texts), dtype=np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
-    raise VericapError(
-        f"metric 'sentence' knows English (en) and Japanese (ja), not '{batch.settings.lang}'; choose it with --lang"
-    )
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """The cosine to each reference that holds a word, nearest first; long references are cut."""
+        some = batch.select(rows)
+        cosines, place = reference_cosines(some, batch[Sentences(batch.settings.lang)])
+        texts = [some.texts[text] for text in some.reference_index[batch.worded()[some.reference_index]]]
+        silent = wordless(some)
+        near: list[list[tuple[float, str]]] = [[] for _ in rows]
+        for row, cosine, text in zip(place.tolist(), cosines.tolist(), texts):
+            near[row].append((cosine, text))
+        return [
+            None if row in silent or not own else Explanation(self.label, facts={"cosines": _nearest(own, full=full)})
+            for row, own in enumerate(near)
+        ]
 
 
-def _japanese() -> Any:
-    try:
-        module = import_module("vericap.text.japanese")
-    except ImportError as error:
-        raise MissingPart(
-            f"metric 'sentence' in Japanese needs the group ja: pip install 'vericap[ja]' ({error})"
-        ) from error
-    if not hasattr(module, "encode"):
-        raise MissingPart("metric 'sentence' has no Japanese encoder in this installation; use --lang en")
-    return module
+def _nearest(own: list[tuple[float, str]], *, full: bool) -> list[dict[str, Any]]:
+    """References by cosine; of many only the nearest and the farthest."""
+    ranked = sorted(own, key=lambda item: -item[0])
+    shown = ranked if full or len(ranked) <= 10 else [*ranked[:5], *ranked[-5:]]
+    return [{"reference": text if full else text[:120], "cosine": cosine} for cosine, text in shown]
+
+
+def _reason(batch: Batch, row: int) -> str:
+    return "no reference has a word" if len(batch.references(row)) else NO_REFERENCE

@@ -3,189 +3,158 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.graphs import analysis
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.explanation import Explanation, Match, MissingContent
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats, Floats32
+from vericap.graphs.claims import KINDS, RELATIONS, GraphClaims, covered, match
 from vericap.graphs.scene_graph import SceneGraph
-from vericap.metrics.base import Metric, Option, Statistics
+from vericap.metrics.evidence import REFERENCES, claim_evidence, drawn, shortened
 from vericap.metrics.spice import why_not
-from vericap.models import store
-from vericap.run.batch import Batch
-from vericap.run.progress import Bar
+from vericap.metrics.toolbox import reference_cosines, row_means
+from vericap.run.analyses import Graphs, PhraseVectors, Sentences
+from vericap.run.progress import progress
 
-Vectors = NDArray[np.float32]
-KINDS = ("object", "attribute", "relation")
-_BLOCK = 4096  # samples whose phrases are held in memory at once
+SAID = 0.5  # similarity from which a claim of the references counts as said by the caption, in explanations
+
+_KEPT = 1000  # sets of references whose vectors are held (70 kB each)
 
 
 class SpiceSoft(Metric):
     name, title = "spice-soft", "Semantic SPICE"
     range = (-1.0, 1.0)
     needs = ("references",)
-    analyses = ("graphs", "sentences")
     languages = ("en",)
     options: ClassVar[Mapping[str, Option]] = {
-        "relations": Option(3.0, "weight of a relation; objects and attributes have 1"),
+        "relations": Option(RELATIONS, "weight of a relation; objects and attributes have 1"),
         "whole": Option(0.5, "weight of the whole caption's cosine to the references beside the tuples'"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
     }
 
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        graphs = Graphs.of(settings, self.opt.parser)
+        whole = (Sentences(settings.lang),) if self.opt.whole else ()
+        return (graphs, PhraseVectors(graphs), *whole)
+
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        graphs = analysis.of(batch, parser=self.opt.parser)
+        said = ClaimSimilarity(batch, Graphs.of(batch.settings, self.opt.parser), self.opt.relations)
         table = np.full((len(batch), 2 + len(KINDS)), np.nan)
-        explanations: list[dict[str, Any] | None] | None = [] if batch.settings.explain else None
         problems: dict[int, str] = {}
-        for row in range(len(batch)):
-            reason = why_not([graphs[i] for i in batch.references(row)], graphs[batch.candidates[row]])
-            if reason:
+        for row in progress(range(len(batch)), what="spice-soft", total=len(batch), show=batch.settings.progress):
+            if reason := said.why_not(row):
                 problems[row] = reason
-        with Bar(what="spice-soft", total=len(batch), show=batch.settings.progress) as bar:
-            for start in range(0, len(batch), _BLOCK):
-                rows = range(start, min(start + _BLOCK, len(batch)))
-                self._block(batch, graphs, rows, table, explanations)
-                bar.advance(len(rows))
-        tuples = table[:, :2].mean(axis=1)
-        scores = tuples
-        if self.opt.whole:
-            scores = (1 - self.opt.whole) * tuples + self.opt.whole * whole_cosine(batch)
-        empty = [row for row, why in problems.items() if len(batch.references(row))]
-        scores[empty] = 0.0
-        precision, recall = np.maximum(table[:, 0], 0), np.maximum(table[:, 1], 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            f = np.where(precision + recall > 0, 2 * precision * recall / (precision + recall), precision + recall)
-        columns: dict[str, Any] = {"precision": table[:, 0], "recall": table[:, 1], "f": f}
-        columns.update({kind: table[:, 2 + place] for place, kind in enumerate(KINDS)})
-        return Statistics(scores, problems, columns, explanations)
+                continue
+            own, theirs = said.sides(row)
+            table[row] = match(said.similarity(row), own, theirs)
+        scores = self._scores(batch, table[:, :2].mean(axis=1))
+        scores[[row for row in problems if len(batch.references(row))]] = 0.0
+        return Statistics(scores, problems, _columns(table))
 
-    def _block(
-        self,
-        batch: Batch,
-        graphs: Sequence[SceneGraph],
-        rows: Sequence[int],
-        table: NDArray[np.float64],
-        explanations: list[dict[str, Any] | None] | None,
-    ) -> None:
-        texts = sorted({int(i) for row in rows for i in (batch.candidates[row], *batch.references(row))})
-        claims = {text: Claims(graphs[text], self.opt.relations) for text in texts}
-        phrases = list(dict.fromkeys(phrase for own in claims.values() for phrase in own.phrases))
-        vectors = phrase_vectors(batch, phrases)
-        place = {phrase: number for number, phrase in enumerate(phrases)}
-        merged: dict[bytes, tuple[Claims, Vectors]] = {}
+    def _scores(self, batch: Batch, tuples: Floats) -> Floats:
+        if not self.opt.whole:
+            return tuples
+        cosines, rows = reference_cosines(batch, batch[Sentences(batch.settings.lang)])
+        whole = row_means(cosines, rows, len(batch))
+        return np.asarray((1 - self.opt.whole) * tuples + self.opt.whole * whole)
+
+    def explain(
+        self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
+    ) -> list[Explanation | None]:
+        """Each claim beside the nearest one of the references, least supported first, and what the caption lacks."""
+        said = ClaimSimilarity(batch, Graphs.of(batch.settings, self.opt.parser), self.opt.relations)
+        found: list[Explanation | None] = []
         for row in rows:
-            own = claims[int(batch.candidates[row])]
-            references = batch.references(row)
-            same = references.tobytes()
-            if same not in merged:
-                joined = Claims.joined([claims[int(i)] for i in references])
-                merged[same] = joined, vectors[[place[phrase] for phrase in joined.phrases]]
-            theirs, their_vectors = merged[same]
-            found = None
-            if own.phrases and theirs.phrases:
-                similarity = vectors[[place[phrase] for phrase in own.phrases]] @ their_vectors.T
-                table[row] = match(similarity, own, theirs)
-                found = explain(similarity, own, theirs) if explanations is not None else None
-            if explanations is not None:
-                explanations.append(found)
-
-    def signature_parts(self, batch: Batch) -> dict[str, str]:
-        from vericap.text import encoder
-
-        return {"graphs": analysis.parser_name(batch.settings, self.opt.parser), "model": encoder.name()}
-
-
-class Claims:
-    """The tuples of a graph as phrases, with kind and weight."""
-
-    __slots__ = ("kinds", "phrases", "weights")
-
-    def __init__(self, graph: SceneGraph | None, relations: float = 1.0) -> None:
-        self.phrases: list[str] = graph.phrases(full=True) if graph else []
-        counts = (len(graph.objects), len(graph.attributes), len(graph.relations)) if graph else (0, 0, 0)
-        self.kinds = np.repeat(np.arange(3), counts)
-        self.weights = np.array([1.0, 1.0, relations])[self.kinds]
-
-    @classmethod
-    def joined(cls, parts: list[Claims]) -> Claims:
-        """All claims of several references; what more of them say weighs more."""
-        found = cls(None)
-        found.phrases = [phrase for part in parts for phrase in part.phrases]
-        found.kinds = np.concatenate([part.kinds for part in parts]) if parts else found.kinds
-        found.weights = np.concatenate([part.weights for part in parts]) if parts else found.weights
+            if said.why_not(row):
+                found.append(None)
+                continue
+            graphs = drawn(batch, said.graphs, row) if full else ()
+            found.append(shortened(self._reasons(batch, said, row, graphs), full=full))
         return found
 
-
-def match(similarity: Vectors, own: Claims, theirs: Claims) -> list[float]:
-    """Precision and recall over all tuples, then the mean of both for objects, attributes, relations.
-
-    P = sum_i w_i max_j s_ij / sum_i w_i over the candidate's tuples; R the same over the references' tuples.
-    """
-    found = covered(similarity, own.weights, theirs.weights)
-    for kind in range(len(KINDS)):
-        mine, other = own.kinds == kind, theirs.kinds == kind
-        if not other.any():
-            found.append(float("nan"))  # the references say nothing of this kind
-        elif not mine.any():
-            found.append(0.0)
-        else:
-            part = similarity[np.ix_(mine, other)]
-            found.append(float(part.max(axis=1).mean() + part.max(axis=0).mean()) / 2)
-    return found
-
-
-def covered(similarity: Vectors, own: NDArray[Any], theirs: NDArray[Any]) -> list[float]:
-    """Precision and recall: mean similarity of each claim to the nearest one of the other side, by weights."""
-    return [
-        float(np.average(similarity.max(axis=1), weights=own)),
-        float(np.average(similarity.max(axis=0), weights=theirs)),
-    ]
+    def _reasons(self, batch: Batch, said: ClaimSimilarity, row: int, graphs: tuple[Any, ...]) -> Explanation:
+        text = int(batch.candidates[row])
+        own, theirs = said.sides(row)
+        similarity = said.similarity(row)
+        nearest, grades = similarity.argmax(axis=1), similarity.max(axis=1)
+        matches = [
+            Match((phrase,), (theirs.phrases[other],), float(grade), KINDS[kind])
+            for phrase, other, grade, kind in zip(own.phrases, nearest.tolist(), grades, own.kinds)
+        ]
+        lacking = {phrase: float(best) for phrase, best in zip(theirs.phrases, similarity.max(axis=0)) if best < SAID}
+        precision, recall = covered(similarity, own.weights, theirs.weights)
+        return Explanation(
+            self.label,
+            words=claim_evidence(batch.texts[text], zip(_words(said.graphs[text]), grades.tolist())),
+            missing=tuple(
+                MissingContent(phrase, 1.0 - max(best, 0.0), REFERENCES)
+                for phrase, best in sorted(lacking.items(), key=lambda item: item[1])
+            ),
+            matches=tuple(sorted(matches, key=lambda item: item.grade)),
+            graphs=graphs,
+            facts={"precision": precision, "recall": recall},
+        )
 
 
-def explain(similarity: Vectors, own: Claims, theirs: Claims) -> dict[str, Any]:
-    """The nearest claim of the other side for each claim, least supported first."""
+class ClaimSimilarity:
+    """What the candidates and references of a batch claim, and how alike the claims are."""
 
-    def nearest(matrix: Vectors, mine: Claims, other: Claims) -> list[dict[str, Any]]:
-        best = matrix.argmax(axis=1)
-        found = {
-            mine.phrases[i]: {
-                "kind": KINDS[mine.kinds[i]],
-                "phrase": mine.phrases[i],
-                "nearest": other.phrases[best[i]],
-                "similarity": round(float(matrix[i, best[i]]), 4),
-            }
-            for i in range(len(best))
-        }
-        return sorted(found.values(), key=lambda item: item["similarity"])
+    def __init__(self, batch: Batch, graphs: Graphs, relations: float) -> None:
+        self.graphs = batch[graphs]
+        self._batch = batch
+        self._vectors = batch[PhraseVectors(graphs)]
+        self._relations = relations
+        self._claims: dict[int, GraphClaims] = {}
+        self._merged: dict[bytes, tuple[GraphClaims, Floats32]] = {}  # several candidates share their references
 
-    return {"candidate": nearest(similarity, own, theirs), "references": nearest(similarity.T, theirs, own)}
+    def claims(self, text: int) -> GraphClaims:
+        if text not in self._claims:
+            self._claims[text] = GraphClaims.of(self.graphs[text], self._relations)
+        return self._claims[text]
+
+    def references(self, row: int) -> tuple[GraphClaims, Floats32]:
+        """All claims of a row's references, and their vectors."""
+        references = self._batch.references(row)
+        same = references.tobytes()
+        if same not in self._merged:
+            if len(self._merged) >= _KEPT:
+                self._merged.clear()
+            joined = GraphClaims.joined([self.claims(text) for text in references.tolist()])
+            self._merged[same] = joined, self._vectors[joined.phrases]
+        return self._merged[same]
+
+    def sides(self, row: int) -> tuple[GraphClaims, GraphClaims]:
+        return self.claims(int(self._batch.candidates[row])), self.references(row)[0]
+
+    def similarity(self, row: int) -> Floats32:
+        """Cosine of each claim of the candidate with each of the references."""
+        own = self.claims(int(self._batch.candidates[row]))
+        return np.asarray(self._vectors[own.phrases] @ self.references(row)[1].T)
+
+    def why_not(self, row: int) -> str:
+        """Why a row has no score, or 0 whatever it says."""
+        own, theirs = self.sides(row)
+        if len(own) and len(theirs):
+            return ""
+        texts = self._batch.references(row).tolist()
+        return why_not([self.graphs[text] for text in texts], self.graphs[self._batch.candidates[row]])
 
 
-@lru_cache(maxsize=1)
-def phrase_mean() -> Vectors:
-    """Mean of the unit vectors of scene-graph phrases of COCO training captions."""
-    mean: Vectors = np.load(store.path("phrases", "phrase_mean.npy"), allow_pickle=False).astype(np.float32)
-    return mean
+def _words(graph: SceneGraph) -> list[str]:
+    """What each claim of a graph adds, in the order of the claims."""
+    attributes = [attribute for _, attribute in graph.attributes]
+    return [*graph.objects, *attributes, *(relation for _, relation, _ in graph.relations)]
 
 
-def phrase_vectors(batch: Batch, phrases: list[str], reader: Any = None) -> Vectors:
-    """Unit vectors of phrases after what all phrases share is taken away; `reader`: an encoder that is open."""
-    from vericap.text import encoder
-
-    if not phrases:
-        return np.zeros((0, len(phrase_mean())), dtype=np.float32)
-    reader = reader or encoder.of(batch)
-    return encoder.normalise(reader.encode(phrases, centred=False) - phrase_mean())
-
-
-def whole_cosine(batch: Batch) -> NDArray[np.float64]:
-    """Mean cosine of the caption to its references; NaN without any."""
-    vectors: Vectors = batch.analysis("sentences")
-    found = np.full(len(batch), np.nan)
-    for row in range(len(batch)):
-        references = batch.references(row)
-        if len(references):
-            found[row] = float((vectors[references] @ vectors[batch.candidates[row]]).mean())
-    return found
+def _columns(table: Floats) -> dict[str, Any]:
+    precision, recall = np.maximum(table[:, 0], 0), np.maximum(table[:, 1], 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f = np.where(precision + recall > 0, 2 * precision * recall / (precision + recall), precision + recall)
+    columns: dict[str, Any] = {"precision": table[:, 0], "recall": table[:, 1], "f": f}
+    return {**columns, **{kind: table[:, 2 + place] for place, kind in enumerate(KINDS)}}

@@ -10,22 +10,26 @@ TIGEr = (RRS + WDS) / 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.metrics.base import Metric, Option, Statistics
-from vericap.metrics.grounding import ANALYSES, Grounding
-from vericap.metrics.reo import cosine
-from vericap.models import scan, store
-from vericap.run.batch import Batch
+from vericap.core.analysis import Key
+from vericap.core.batch import Batch
+from vericap.core.metric import Metric, Option
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats
+from vericap.metrics.reo.groups import Group, groups, problems
+from vericap.metrics.reo.measures import cosine
+from vericap.metrics.toolbox import NO_REFERENCE, judged
+from vericap.run.analyses import Grounding
 
-Array = NDArray[np.float64]
 _TINY = 1e-8
 
 
-def ranking(candidate: Array, reference: Array) -> float:
+def ranking(candidate: Floats, reference: Floats) -> float:
     """Region Rank Similarity of two grounding vectors."""
     low, high = float(reference.min()), float(reference.max())
     if high - low < _TINY:  # the references prefer no region: every ranking is as good
@@ -37,7 +41,7 @@ def ranking(candidate: Array, reference: Array) -> float:
     return found / best
 
 
-def weight_distribution(candidate: Array, reference: Array) -> float:
+def weight_distribution(candidate: Floats, reference: Floats) -> float:
     """Weight Distribution Similarity of two grounding vectors."""
     log_reference, log_candidate = _log_softmax(reference), _log_softmax(candidate)
     divergence = float((np.exp(log_reference) * (log_reference - log_candidate)).sum())
@@ -46,7 +50,7 @@ def weight_distribution(candidate: Array, reference: Array) -> float:
     return 1.0 - 1.0 / (1.0 + float(np.exp(-1.5 * distance)))
 
 
-def _log_softmax(x: Array) -> Array:
+def _log_softmax(x: Floats) -> Floats:
     shifted = x - x.max()
     return np.asarray(shifted - np.log(np.exp(shifted).sum()))
 
@@ -55,27 +59,34 @@ class Tiger(Metric):
     name, title = "tiger", "TIGEr"
     range = (0.0, 1.0)
     needs = ("image", "references")
-    analyses = ANALYSES
-    options: ClassVar = {"model": Option("default", "the shipped model (default) or a folder of a trained one")}
+    languages = ("en",)
+    width = 3
+    options: ClassVar[Mapping[str, Option]] = {
+        "model": Option("default", "the shipped model (default) or a folder of a trained one")
+    }
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (Grounding(self.opt.model),)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        grounding = Grounding(batch, self.opt.model)
-        problems = dict(grounding.problems)
-        rows = np.full((len(batch), 3), np.nan)
-        for group in grounding.groups():
-            own = cosine(group.candidate, group.regions)
-            others = cosine(group.reference, group.regions[group.owner])
-            for place, row in enumerate(group.rows):
-                if not group.counts[place]:
-                    problems[int(row)] = "no references"
-                    continue
-                inside = group.mask[place] > 0
-                reference = others[group.owner == place].mean(axis=0)[inside].astype(np.float64)
-                candidate = own[place][inside].astype(np.float64)
+        grounding = batch[Grounding(self.opt.model)]
+        bad = problems(batch, grounding)
+        values = np.full((len(batch), 3), np.nan)
+        for group in groups(batch, grounding, judged(batch, bad), references=True):
+            for row, candidate, reference in grounding_vectors(group):
                 rank, weight = ranking(candidate, reference), weight_distribution(candidate, reference)
-                rows[row] = (rank + weight) / 2, rank, weight
-        return Statistics(rows, problems, {"rrs": rows[:, 1], "wds": rows[:, 2]})
+                values[row] = (rank + weight) / 2, rank, weight
+        for row in np.flatnonzero(np.isnan(values[:, 0])).tolist():
+            bad.setdefault(row, NO_REFERENCE)
+        return Statistics(values, bad, {"rrs": values[:, 1], "wds": values[:, 2]})
 
-    def signature_parts(self, batch: Batch) -> dict[str, str]:
-        model = scan.load(self.opt.model)
-        return {"scan": store.version(model.meta), "features": model.fingerprint}
+
+def grounding_vectors(group: Group) -> Iterator[tuple[int, Floats, Floats]]:
+    """Rows that have references, with their vector and the mean vector of their references."""
+    own = cosine(group.candidate, group.regions)
+    others = cosine(group.said, group.grounding.regions[group.pairs[0]])
+    ends = np.cumsum(group.counts)
+    for place in np.flatnonzero(group.counts).tolist():
+        inside = group.mask[place] > 0
+        said = others[group.which[ends[place] - group.counts[place] : ends[place]]].mean(axis=0)
+        yield int(group.rows[place]), own[place][inside].astype(np.float64), said[inside].astype(np.float64)

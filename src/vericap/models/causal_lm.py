@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import VericapError, require
-from vericap.run.progress import progress
+from vericap.core.errors import VericapError, require
+from vericap.core.typing import Floats, Ints
+from vericap.text.language_model import TokenScores
 
-if TYPE_CHECKING:
-    from vericap.metrics.lm import Scored
-    from vericap.run.batch import Batch
-
-_BATCH = 16
+BATCH = 16  # texts computed together
 
 
 class CausalLm:
@@ -36,25 +33,20 @@ class CausalLm:
                 f"'{spec}' is neither 'coco', a folder of `vericap train lm`, nor a causal language model "
                 f"that transformers can open ({error})"
             ) from error
-        self.name = Path(spec).name
         self._start = self._tokenizer.bos_token_id
         self._end = self._tokenizer.eos_token_id
         if self._start is None:
             self._start = self._end
         if self._start is None:
             raise VericapError(f"the language model '{spec}' names no token for the start or end of a text")
-        self._alone: NDArray[np.float64] | None = None
+        self._alone: Floats | None = None
 
-    def texts(self, batch: Batch, which: list[int]) -> list[Scored]:
-        made: list[Scored] = []
-        starts = range(0, len(which), _BATCH)
-        for start in progress(starts, what="language model", show=batch.settings.progress, unit="batch"):
-            made += self._score([batch.texts[text] for text in which[start : start + _BATCH]])
-        return made
+    def text_scores(self, texts: Sequence[str]) -> Iterator[TokenScores]:
+        """Each text's tokens and its end, with both log-probabilities; nothing of a text without tokens."""
+        for start in range(0, len(texts), BATCH):
+            yield from self._score(texts[start : start + BATCH])
 
-    def _score(self, texts: list[str]) -> list[Scored]:
-        from vericap.metrics.lm import Scored
-
+    def _score(self, texts: Sequence[str]) -> Iterator[TokenScores]:
         rows = [self._tokenizer.encode(text, add_special_tokens=False) if text.strip() else [] for text in texts]
         limit = int(getattr(self._model.config, "max_position_embeddings", 1024)) - 2
         end = [] if self._end is None else [self._end]
@@ -65,25 +57,27 @@ class CausalLm:
             ids[place, : len(row)] = row
         log = self._logs(ids)
         alone = self._unigrams()
-        made = []
         for place, row in enumerate(rows):
             if len(row) - 1 - len(end) < 1:  # no token but the marks
-                made.append(Scored([], np.zeros(0), np.zeros(0)))
+                yield TokenScores.nothing()
                 continue
             target = np.array(row[1:])
-            inside = log[place, np.arange(len(target)), target]
             tokens = self._tokenizer.convert_ids_to_tokens(row[1:])
-            made.append(Scored(list(tokens), inside, alone[target]))
-        return made
+            yield TokenScores(list(tokens), log[place, np.arange(len(target)), target], alone[target])
 
-    def _unigrams(self) -> NDArray[np.float64]:
+    def _unigrams(self) -> Floats:
         if self._alone is None:
             self._alone = self._logs(np.array([[self._start]]))[0, 0]
         return self._alone
 
-    def _logs(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _logs(self, ids: Ints) -> Floats:
         # Padding stands to the right: a causal model never looks at it.
         torch: Any = self._torch
         with torch.inference_mode():
             logits = self._model(torch.from_numpy(ids)).logits
             return np.asarray(torch.log_softmax(logits.double(), dim=-1).numpy())
+
+
+def name(spec: str) -> str:
+    """The model's name, for signatures."""
+    return Path(spec).name

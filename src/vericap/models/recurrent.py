@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Weights = Mapping[str, Floats]  # weight_ih, weight_hh, bias_ih, bias_hh, and the same with _reverse
+from vericap.core.typing import Floats32, Ints
+
+GruWeights = Mapping[str, Floats32]  # weight_ih, weight_hh, bias_ih, bias_hh, and the same with _reverse
 _TOGETHER = 512  # sequences read at once: their states stay in the processor's cache
 
 
-def linear(inputs: Floats, weight: Floats, bias: Floats | None = None) -> Floats:
+def linear(inputs: Floats32, weight: Floats32, bias: Floats32 | None = None) -> Floats32:
     """W x + b of the last axis, as one product whatever stands before it."""
     found = inputs.reshape(-1, inputs.shape[-1]) @ weight.T
     if bias is not None:
@@ -21,7 +20,7 @@ def linear(inputs: Floats, weight: Floats, bias: Floats | None = None) -> Floats
     return found.reshape(*inputs.shape[:-1], len(weight))
 
 
-def step(state: Floats | None, given: Floats, recurrent: Floats, bias: Floats) -> Floats:
+def step(state: Floats32 | None, given: Floats32, recurrent: Floats32, bias: Floats32) -> Floats32:
     """The next state (rows, hidden), from the input's share of the gates (rows, 3 hidden), which is overwritten."""
     hidden = len(bias) // 3
     gates, new = given[:, : 2 * hidden], given[:, 2 * hidden :]
@@ -37,7 +36,7 @@ def step(state: Floats | None, given: Floats, recurrent: Floats, bias: Floats) -
     return np.asarray(new + update * ((0.0 if state is None else state) - new), dtype=np.float32)
 
 
-def gru(inputs: Floats, weights: Weights) -> Floats:
+def gru(inputs: Floats32, weights: GruWeights) -> Floats32:
     """Last states (rows, hidden) of sequences (rows, time, width) of equal length."""
     given = linear(inputs, weights["weight_ih"], weights["bias_ih"])
     recurrent = np.ascontiguousarray(weights["weight_hh"].T)
@@ -49,7 +48,7 @@ def gru(inputs: Floats, weights: Weights) -> Floats:
     return state
 
 
-def read(table: Floats, words: Ints, lengths: Ints, weights: Weights) -> tuple[Floats, Floats]:
+def read(table: Floats32, words: Ints, lengths: Ints, weights: GruWeights) -> tuple[Floats32, Floats32]:
     """Both directions over sequences that lie one after the other, side by side.
 
     Row `words[i]` of `table` is the input at place i; every sequence has at least one. Returns the states of all places
@@ -77,7 +76,7 @@ def read(table: Floats, words: Ints, lengths: Ints, weights: Weights) -> tuple[F
     return states, last
 
 
-def bidirectional(inputs: Floats, lengths: Ints, weights: Weights) -> tuple[Floats, Floats]:
+def bidirectional(inputs: Floats32, lengths: Ints, weights: GruWeights) -> tuple[Floats32, Floats32]:
     """`read` of padded sequences (batch, time, width): states (batch, time, 2 hidden), zero behind each end."""
     inside = np.arange(inputs.shape[1]) < lengths[:, None]
     flat = inputs[inside]

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.models import store, vse
+from vericap.core import shipped
+from vericap.core.typing import Floats32, Ints
 from vericap.models.vse import standardise
 from vericap.models.words import encode
 
-Array = NDArray[np.float32]
-Ints = NDArray[np.int64]
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
 _CELLS = 1 << 19  # similarities held at once: they stay in the processor's cache
@@ -38,13 +35,13 @@ class Attention:
     lse: float = 6.0
 
 
-def unit(vectors: Array) -> Array:
+def unit(vectors: Floats32) -> Floats32:
     """Rows of length 1; a zero row stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, _TINY), dtype=np.float32)
 
 
-def weights(similarity: Array, mask: Array, attention: Attention) -> Array:
+def weights(similarity: Floats32, mask: Floats32, attention: Attention) -> Floats32:
     """alpha of (..., regions, words); `mask` (..., regions) leaves out regions that are not there."""
     clipped = np.where(similarity > 0, similarity, attention.slope * similarity)
     clipped = clipped * mask[..., :, None]
@@ -55,7 +52,7 @@ def weights(similarity: Array, mask: Array, attention: Attention) -> Array:
     return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
-def pooled(grounding: Array, mask: Array, attention: Attention) -> Array:
+def pooled(grounding: Floats32, mask: Floats32, attention: Attention) -> Floats32:
     """Score of (..., regions) grounding: mean over regions, or LogSumExp."""
     if attention.pooling == "average":
         return np.asarray((grounding * mask).sum(axis=-1) / np.maximum(mask.sum(axis=-1), 1), dtype=np.float32)
@@ -64,22 +61,22 @@ def pooled(grounding: Array, mask: Array, attention: Attention) -> Array:
 
 
 @dataclass(frozen=True)
-class Words:
+class CaptionWords:
     """Unit word vectors, caption after caption: caption i has rows offsets[i]:offsets[i + 1]."""
 
-    vectors: Array
+    vectors: Floats32
     offsets: Ints
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, caption: int) -> Array:
+    def __getitem__(self, caption: int) -> Floats32:
         return self.vectors[self.offsets[caption] : self.offsets[caption + 1]]
 
     def lengths(self) -> Ints:
         return np.diff(self.offsets)
 
-    def stacked(self, captions: Sequence[int] | Ints) -> Array:
+    def stacked(self, captions: Sequence[int] | Ints) -> Floats32:
         """(captions, words, d) of captions that have the same number of words."""
         which = np.asarray(captions, dtype=np.int64)
         length = int(self.offsets[which[0] + 1] - self.offsets[which[0]])
@@ -87,11 +84,20 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Attended:
+    """What captions make of regions, (pairs, regions) each: inner products a_i . v_i, lengths of a_i, a_i itself."""
+
+    inner: Floats32
+    lengths: Lengths
+    contexts: Floats32  # (pairs, regions, D); D = 0 where they were not asked for
+
+
+@dataclass(frozen=True)
 class Lengths:
     """Lengths of vectors, plain and by Mahalanobis."""
 
-    plain: Array
-    whitened: Array
+    plain: Floats32
+    whitened: Floats32
 
     def __getitem__(self, rows: Any) -> Lengths:
         return Lengths(self.plain[rows], self.whitened[rows])
@@ -108,24 +114,23 @@ def by_length(lengths: Ints, most: int) -> Iterator[Ints]:
             yield group[start : start + most]
 
 
-class Scan:
+class ScanModel:
     """A trained model: projections of regions and words, attention, the whitening of REO's distance."""
 
-    def __init__(self, weights: dict[str, Array], meta: dict[str, Any]) -> None:
+    def __init__(self, weights: dict[str, Floats32], meta: dict[str, Any]) -> None:
         self.weights = {name: np.asarray(value, dtype=np.float32) for name, value in weights.items()}
         self.meta = meta
         self.name: str = meta["name"]
         self.fingerprint: str = meta["fingerprint"]
         self.attention = Attention(**meta.get("attention", {}))
+        self.encoder: str = meta.get("encoder", "")  # the model of `models.vse` whose regions it reads; empty: none
         self.width = int(self.weights["image"].shape[0])
-        self.whitening: Array = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
+        self.whitening: Floats32 = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
 
-    def regions(self, features: Array) -> Array:
-        """(..., d_u) features -> (..., D) unit vectors."""
+    def regions(self, features: Floats32) -> Floats32:
+        """(..., d) features -> (..., D) unit vectors; where `encoder` is named, what that one makes of the features."""
         w = self.weights
-        x = features.reshape(-1, features.shape[-1])  # one matrix product for all images
-        encoder = self.meta.get("encoder")
-        x = vse.load(encoder).embed(x) if encoder else np.asarray(x, dtype=np.float32)
+        x = np.asarray(features.reshape(-1, features.shape[-1]), dtype=np.float32)  # one product for all images
         if self.meta.get("standardise", True):
             x = standardise(x)
         v = x @ w["image"].T + w["image_bias"]
@@ -133,23 +138,26 @@ class Scan:
             v += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T
         return unit(v).reshape(*features.shape[:-1], self.width)
 
-    def words(self, texts: Sequence[str], states: Any = None) -> Words:
-        """Unit word vectors of captions, from `text.encoder.TokenStates` or from words known since
-        training."""
+    def words(self, texts: Sequence[str], states: Any = None) -> CaptionWords:
+        """Unit word vectors of captions, from `text.encoder.StateTable` or from words known since training."""
         if self.meta["words"] == "states":
             vectors = states.states.astype(np.float32) @ self.weights["text"].T + self.weights["text_bias"]
-            return Words(unit(vectors), np.asarray(states.offsets, dtype=np.int64))
+            return CaptionWords(unit(vectors), np.asarray(states.offsets, dtype=np.int64))
         vectors, offsets = encode(texts, self.weights, self.meta["vocabulary"])
-        return Words(unit(vectors), offsets)
+        return CaptionWords(unit(vectors), offsets)
 
-    def grounding(self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints) -> Array:
+    def grounding(
+        self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints
+    ) -> Floats32:
         """g_i of pairs (images[p], captions[p]): (pairs, regions); 0 for a caption without words."""
         found = np.zeros((len(images), regions.shape[1]), dtype=np.float32)
         for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
             found[group] = (alpha * similarity).sum(axis=-1) / np.maximum(_quadratic(alpha, h), _TINY)
         return found
 
-    def contexts(self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints) -> Array:
+    def contexts(
+        self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints
+    ) -> Floats32:
         """a_i of pairs: (pairs, regions, D); zeros for a caption without words."""
         found = np.zeros((len(images), regions.shape[1], self.width), dtype=np.float32)
         for group, alpha, h, _ in self._attended(regions, mask, words, images, captions):
@@ -157,35 +165,46 @@ class Scan:
         return found
 
     def measured(
-        self, regions: Array, mask: Array, words: Words, whitened: Words, images: Ints, captions: Ints
-    ) -> tuple[Array, Lengths]:
-        """a_i . v_i of pairs and the lengths of a_i, (pairs, regions) each; 0 for a caption without words.
+        self,
+        regions: Floats32,
+        mask: Floats32,
+        words: CaptionWords,
+        whitened: CaptionWords,
+        images: Ints,
+        captions: Ints,
+        *,
+        contexts: bool = False,
+    ) -> Attended:
+        """Inner products and lengths of pairs; zeros for a caption without words.
 
         `whitened` are the words as the whitening maps them. Lengths come from the captions' Gram matrices, plain and
-        whitened, so that no context is built or whitened.
+        whitened, so that no context is whitened, or built where `contexts` does not ask for them.
         """
         shape = (len(images), regions.shape[1])
         inner, plain, other = (np.zeros(shape, dtype=np.float32) for _ in range(3))
+        built = np.zeros((*shape, self.width if contexts else 0), dtype=np.float32)
         for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
             inner[group] = np.einsum("prw,prw->pr", alpha, similarity)
             plain[group] = _quadratic(alpha, h)
             other[group] = _quadratic(alpha, whitened.stacked(captions[group]))
-        return inner, Lengths(plain, other)
+            if contexts:
+                built[group] = alpha @ h
+        return Attended(inner, Lengths(plain, other), built)
 
     def _attended(
-        self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints
-    ) -> Iterator[tuple[Ints, Array, Array, Array]]:
+        self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints
+    ) -> Iterator[tuple[Ints, Floats32, Floats32, Floats32]]:
         for group in by_length(words.lengths()[captions], _CHUNK):
             h = words.stacked(captions[group])
             similarity = regions[images[group]] @ h.transpose(0, 2, 1)
             yield group, weights(similarity, mask[images[group]], self.attention), h, similarity
 
-    def pairs(self, regions: Array, mask: Array, words: Words, images: Ints, captions: Ints) -> Array:
+    def pairs(self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints) -> Floats32:
         """Scores of pairs (images[p], captions[p])."""
         grounding = self.grounding(regions, mask, words, images, captions)
         return pooled(grounding, mask[images], self.attention)
 
-    def matrix(self, regions: Array, mask: Array, words: Words) -> Array:
+    def matrix(self, regions: Floats32, mask: Floats32, words: CaptionWords) -> Floats32:
         """Scores of every image with every caption: one matrix product, then Gram matrices per caption."""
         images, count, width = regions.shape
         scores = np.zeros((images, len(words)), dtype=np.float32)
@@ -204,7 +223,7 @@ class Scan:
             scores[:, group] = pooled(grounding.transpose(0, 2, 1), mask[:, None], self.attention)
         return scores
 
-    def _unscaled(self, similarity: Array, mask: Array) -> Array:
+    def _unscaled(self, similarity: Floats32, mask: Floats32) -> Floats32:
         """alpha of (images, regions, captions, words) up to a factor per region, which no cosine sees.
 
         Normalised similarities are at most 1, so their exponentials need no shift.
@@ -217,13 +236,12 @@ class Scan:
         return np.exp(clipped, out=clipped)
 
 
-def _quadratic(alpha: Array, h: Array) -> Array:
+def _quadratic(alpha: Floats32, h: Floats32) -> Floats32:
     """|sum_j alpha_ij h_j| of (pairs, regions, words) and (pairs, words, D)."""
     gram = h @ h.transpose(0, 2, 1)
     return np.sqrt(np.maximum(np.einsum("prw,prw->pr", alpha @ gram, alpha), 0.0))
 
 
-@lru_cache(maxsize=4)
-def load(model: str = "default") -> Scan:
+def load(model: str = "default") -> ScanModel:
     """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`)."""
-    return Scan(*store.weights(model, "scan"))
+    return ScanModel(*shipped.weights(model, "scan"))

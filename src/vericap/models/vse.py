@@ -2,37 +2,34 @@
 
 Every region u (mean of the backbone's map) becomes a unit vector
     z = unit(A n(u) + b + C relu(D n(u) + e) + f),   n = subtract the mean, divide by the deviation;
-the score of a caption t (centred unit sentence vector) is half the whole image, half the windows that fit
-best:
+the score of a caption t (centred unit sentence vector) is half the whole image, half the windows that fit best:
     s = 1/2 z_0 . t + 1/2 sum_r w_r z_r . t,   w = softmax_r(tau z_r . t), r > 0.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.models import store
+from vericap.core import shipped
+from vericap.core.typing import Bools, Floats32, Ints
 
-Array = NDArray[np.float32]
 _CHUNK = 256  # caption-image pairs scored together: their regions stay near the processor
 _ROWS = 2048  # regions embedded together
 
 
-class Vse:
+class VseModel:
     """The encoder's weights and its two functions."""
 
-    def __init__(self, weights: dict[str, Array], meta: dict[str, Any]) -> None:
+    def __init__(self, weights: dict[str, Floats32], meta: dict[str, Any]) -> None:
         self.weights = {name: value.astype(np.float32) for name, value in weights.items()}
         self.meta = meta
         self.fingerprint: str = meta["fingerprint"]
         self.name: str = meta["name"]
         self.sharpness = float(self.weights["sharpness"])
 
-    def embed(self, features: Array) -> Array:
+    def embed(self, features: Floats32) -> Floats32:
         """(..., 1280) region features -> (..., 384) unit vectors."""
         rows = features.reshape(-1, features.shape[-1])
         found = np.empty((len(rows), len(self.weights["linear"])), dtype=np.float32)
@@ -40,7 +37,7 @@ class Vse:
             found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
         return found.reshape(*features.shape[:-1], -1)
 
-    def _embed(self, rows: Array) -> Array:
+    def _embed(self, rows: Floats32) -> Floats32:
         w = self.weights
         x = standardise(rows)
         z = x @ w["linear"].T + w["linear_bias"]
@@ -48,7 +45,7 @@ class Vse:
         z /= np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-12)
         return np.asarray(z, dtype=np.float32)
 
-    def score(self, regions: Array, mask: Array, texts: Array) -> Array:
+    def score(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
         """Scores of pairs: (n, regions, 384) with mask (n, regions) against (n, 384)."""
         cosines = np.einsum("nrd,nd->nr", regions, texts)
         whole, windows, inside = cosines[:, 0], cosines[:, 1:], mask[:, 1:]
@@ -62,7 +59,7 @@ class Vse:
         parts = np.where(total > 0, parts, whole)  # an image with no window besides itself
         return np.asarray(0.5 * whole + 0.5 * parts, dtype=np.float32)
 
-    def matrix(self, regions: Array, mask: Array, texts: Array) -> Array:
+    def matrix(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
         """Scores of every image with every caption (images, captions)."""
         scores = np.empty((len(regions), len(texts)), dtype=np.float32)
         for image, (z, inside) in enumerate(zip(regions, mask)):
@@ -76,7 +73,7 @@ class Vse:
             scores[image] = 0.5 * cosines[0] + 0.5 * parts
         return scores
 
-    def pairs(self, regions: Array, mask: Array, images: NDArray[np.int64], texts: Array) -> Array:
+    def pairs(self, regions: Floats32, mask: Bools, images: Ints, texts: Floats32) -> Floats32:
         """Scores of caption i against image images[i]; memory does not grow with the number of pairs."""
         scores = np.empty(len(images), dtype=np.float32)
         for start in range(0, len(images), _CHUNK):
@@ -85,14 +82,13 @@ class Vse:
         return scores
 
 
-def standardise(values: Array) -> Array:
+def standardise(values: Floats32) -> Floats32:
     """Layer normalisation without weights."""
     centred = values - values.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
     return np.asarray(centred / deviation, dtype=np.float32)
 
 
-@lru_cache(maxsize=4)
-def load(model: str = "default") -> Vse:
+def load(model: str = "default") -> VseModel:
     """The shipped encoder (default), or one in a folder (`vse.safetensors`, `meta.json`)."""
-    return Vse(*store.weights(model, "vse"))
+    return VseModel(*shipped.weights(model, "vse"))

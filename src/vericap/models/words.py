@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vericap.core.typing import Floats32, Ints
 from vericap.models.recurrent import bidirectional
 
-Array = NDArray[np.float32]
 UNKNOWN, START, END = 0, 1, 2  # places every vocabulary begins with
 MARKS = ("<unknown>", "<start>", "<end>")
 _WORD = re.compile(r"\w+(?:'\w+)?")
@@ -21,15 +20,18 @@ def tokens(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of `tokens` stand in the text, between two marks that stand nowhere."""
+    return [(0, 0), *(match.span() for match in _WORD.finditer(text.lower())), (0, 0)]
+
+
 def numbers(text: str, places: Mapping[str, int]) -> list[int]:
     """Vocabulary numbers between sentence marks; nothing for a caption of unknown words only."""
     known = [places.get(word, UNKNOWN) for word in tokens(text)]
     return [] if all(number == UNKNOWN for number in known) else [START, *known, END]
 
 
-def encode(
-    texts: Sequence[str], weights: Mapping[str, Array], vocabulary: Sequence[str]
-) -> tuple[Array, NDArray[np.int64]]:
+def encode(texts: Sequence[str], weights: Mapping[str, Floats32], vocabulary: Sequence[str]) -> tuple[Floats32, Ints]:
     """Word vectors (mean of both directions) of captions one after the other, and where each caption begins."""
     places = {word: place for place, word in enumerate(vocabulary)}
     coded = [numbers(text, places) for text in texts]

@@ -1,75 +1,76 @@
 """Heat maps of regions and words, as SVG pictures by no other program than this one.
 
-Any metric's explanation with `words` and a `matrix` or `attention` (regions x words) can be drawn; `boxes` give every
-row a small picture of where its region lies. FAIEr's references (Figure 6 of the paper) are drawn below each other.
+Every `HeatMap` of an explanation is drawn; its boxes give every row a small picture of where its region lies. FAIEr's
+references (Figure 6 of the paper) are drawn below each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vericap.core.explanation import Box, Explanation, HeatMap
+from vericap.core.typing import Floats
 from vericap.graphs.drawing import FONTS, text_width
 
-Array = NDArray[np.float64]
 _CELL, _HEAD, _ICON, _MARGIN = (46, 20), 90, 18, 10
 _LIGHT, _DARK = (247, 251, 255), (8, 64, 129)  # colours of the lowest and highest value
+_SHADES = 16  # between them
 
 
-def pictures(explanation: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(title, SVG) of every region-word matrix in an explanation."""
-    boxes = explanation.get("boxes")
+def pictures(explanation: Explanation, *, most: int | None = None) -> list[tuple[str, str]]:
+    """(title, SVG) of every heat map in an explanation; empty ones are left out.
+
+    `most` limits the regions that are drawn to those that matter most; the title says so.
+    """
     found = []
-    for names, values, title in (
-        ("words", "matrix", "regions x words of the candidate: similarity"),
-        ("words", "attention", "regions x words of the candidate: attention"),
-        ("triplets", "triplet_matrix", "regions x triplets of the candidate: similarity"),
-    ):
-        if explanation.get(names) and explanation.get(values):
-            found.append((title, heatmap(explanation[names], explanation[values], boxes=boxes)))
-    for number, reference in enumerate(explanation.get("references", ()), 1):
-        if isinstance(reference, Mapping) and reference.get("attention"):
-            title = f"regions x words of reference {number}: attention"
-            found.append((title, heatmap(reference["words"], reference["attention"], boxes=boxes)))
+    for item in explanation.heatmaps:
+        if item.columns and item.values:
+            cut = most is not None and len(item.values) > most
+            title = f"{item.title} ({most} of {len(item.values)} regions)" if cut else item.title
+            found.append((title, heatmap(item, most=most)))
     return found
 
 
-def heatmap(
-    words: Sequence[str], matrix: Sequence[Sequence[float]], *, boxes: Sequence[Sequence[float]] | None = None
-) -> str:
+def heatmap(found: HeatMap, *, most: int | None = None) -> str:
     """One picture: a column per word, a row per region, each word's best region framed."""
-    values = np.asarray(matrix, dtype=np.float64)
-    if values.shape[1:] != (len(words),):
-        raise ValueError(f"{len(words)} words do not fit a matrix of shape {values.shape}")
+    values = np.asarray(found.values, dtype=np.float64)
+    if values.shape[1:] != (len(found.columns),):
+        raise ValueError(f"{len(found.columns)} words do not fit a matrix of shape {values.shape}")
     low, high = float(values.min()), float(values.max())
     shares = (values - low) / (high - low) if high > low else np.zeros_like(values)
     wide, tall = _CELL
     left = _MARGIN + 30 + _ICON
-    head = min(_HEAD, int(max(map(text_width, words)) * 0.75) + 12)
+    head = min(_HEAD, int(max(map(text_width, found.columns)) * 0.75) + 12)
     top = _MARGIN + head
-    parts = [_word(left + (column + 0.5) * wide, top - 6, word) for column, word in enumerate(words)]
-    parts.append('<g font-size="10" text-anchor="middle">')
-    for row in range(len(values)):
-        y = top + row * tall
+    shown = _strongest(values, most)
+    parts = [_word(left + (column + 0.5) * wide, top - 6, word) for column, word in enumerate(found.columns)]
+    for place, row in enumerate(shown):
+        y = top + place * tall
         parts.append(f'<text x="{_MARGIN + 24}" y="{y + 14}" text-anchor="end" font-size="10">{row + 1}</text>')
-        if boxes is not None:
-            parts.append(_icon(_MARGIN + 28, y + 1, boxes[row]))
-        for column in range(len(words)):
-            x, share = left + column * wide, float(shares[row, column])
-            parts.append(_cell(x, y, share, float(values[row, column])))
-    parts.append("</g>")
-    for column, row in enumerate(values.argmax(axis=0).tolist()):  # last, so that no neighbour covers the frame
-        place = f'x="{left + column * wide}" y="{top + row * tall}" width="{wide}" height="{tall}"'
-        parts.append(f'<rect {place} fill="none" stroke="#c0392b" stroke-width="2"/>')
-    width, height = left + len(words) * wide + _MARGIN + head // 2, top + len(values) * tall + _MARGIN
+        if found.boxes:
+            parts.append(_icon(_MARGIN + 28, y + 1, found.boxes[row]))
+    parts += _cells(left, top, shares[shown], values[shown])
+    for column, row in enumerate(values[shown].argmax(axis=0).tolist()):  # last, so that no neighbour covers the frame
+        where = f'x="{left + column * wide}" y="{top + row * tall}" width="{wide}" height="{tall}"'
+        parts.append(f'<rect {where} fill="none" stroke="#c0392b" stroke-width="2"/>')
+    width, height = left + len(found.columns) * wide + _MARGIN + head // 2, top + len(shown) * tall + _MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'font-family="{escape(FONTS)}" fill="#222">{"".join(parts)}</svg>'
     )
+
+
+def _strongest(values: Floats, most: int | None) -> list[int]:
+    """The regions that are some word's best, and others with high values up to `most`, in their order."""
+    if most is None or len(values) <= most:
+        return list(range(len(values)))
+    best = np.zeros(len(values))
+    best[values.argmax(axis=0)] = 1.0
+    order = np.lexsort((-values.max(axis=1), -best))
+    return sorted(order[: max(most, int(best.sum()))].tolist())
 
 
 def _word(x: float, y: float, word: str) -> str:
@@ -77,7 +78,7 @@ def _word(x: float, y: float, word: str) -> str:
     return f'<text transform="translate({x:.0f} {y}) rotate(-40)" font-size="12">{escape(shown)}</text>'
 
 
-def _icon(x: float, y: float, box: Sequence[float]) -> str:
+def _icon(x: float, y: float, box: Box | Sequence[float]) -> str:
     """A small frame with the region's place in it."""
     x0, y0, x1, y1 = (max(0.0, min(1.0, float(share))) * _ICON for share in box)
     return (
@@ -86,12 +87,22 @@ def _icon(x: float, y: float, box: Sequence[float]) -> str:
     )
 
 
-def _cell(x: int, y: int, share: float, value: float) -> str:
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(_LIGHT, _DARK))
-    ink = ' fill="#fff"' if share > 0.55 else ""
+def _cells(left: int, top: int, shares: Floats, values: Floats) -> list[str]:
+    """Coloured cells with their numbers. Cells of one shade are one path: a page of heat maps stays small."""
     wide, tall = _CELL
-    shown = f"{value:.2f}".replace("-0.00", "0.00")
-    return (
-        f'<path d="M{x} {y}h{wide - 1}v{tall - 1}h{1 - wide}z" fill="#{red:02x}{green:02x}{blue:02x}"/>'
-        f'<text x="{x + wide // 2}" y="{y + 14}"{ink}>{shown}</text>'
-    )
+    paths: dict[int, list[str]] = {}
+    numbers: dict[bool, list[str]] = {False: [], True: []}
+    for (row, column), share in np.ndenumerate(shares):
+        x, y = left + column * wide, top + row * tall
+        paths.setdefault(round(share * _SHADES), []).append(f"M{x} {y}h{wide - 1}v{tall - 1}h{1 - wide}z")
+        shown = f"{values[row, column]:.2f}".replace("-0.00", "0.00")
+        numbers[bool(share > 0.55)].append(f'<text x="{x + wide // 2}" y="{y + 14}">{shown}</text>')
+    cells = [f'<path d="{"".join(own)}" fill="{_colour(shade / _SHADES)}"/>' for shade, own in sorted(paths.items())]
+    inks = ((False, "#222"), (True, "#fff"))
+    texts = [f'<g fill="{ink}">{"".join(numbers[dark])}</g>' for dark, ink in inks if numbers[dark]]
+    return ['<g font-size="10" text-anchor="middle">', *cells, *texts, "</g>"]
+
+
+def _colour(share: float) -> str:
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(_LIGHT, _DARK))
+    return f"#{red:02x}{green:02x}{blue:02x}"

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vericap.core.errors import VericapError
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -33,16 +35,23 @@ def in_order(work: Callable[[T], R], pieces: Iterable[T], workers: int) -> Itera
     linear algebra, as more than there are cores wait for each other.
     """
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     waiting: deque[Future[R]] = deque()
-    with _one_thread(), ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for piece in pieces:
-            waiting.append(pool.submit(work, piece))
-            if len(waiting) > 2 * workers:
+    try:
+        with _one_thread(), ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for piece in pieces:
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise VericapError(
+            "a process that `workers=N` started has died: it ran out of memory, or the program has no "
+            'file of its own or no `if __name__ == "__main__":` around its work; use `workers=1` there'
+        ) from error
 
 
 @contextmanager

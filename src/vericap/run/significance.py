@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.metrics.base import Metric
+from vericap.core.metric import Metric
 
 Floats = NDArray[np.float64]
 _BLOCK = 50  # resamples at once: keeps the weight matrix small

@@ -49,9 +49,7 @@ class Bags:
         """Some of the bags, in that order, repeated where asked for."""
         sizes = self.sizes()[which]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        places = (
-            np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(self.offsets[which], sizes)
-        )
+        places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(self.offsets[which], sizes)
         return Bags(offsets, self.ids[places], self.weights[places], self.scales[places])
 
     def scaled(self, scales: NDArray[np.float64]) -> Bags:

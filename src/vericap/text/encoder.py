@@ -14,21 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.models import store
-from vericap.run.batch import Batch
-from vericap.run.cache import Cache, key
-from vericap.run.progress import Bar
+from vericap.core import onnx, shipped
 
 WIDTH = 384
 LENGTH = 128  # word pieces read of one text; captions have 13 on average
 _TOKENS = 384  # word pieces computed together: 24 captions of 16 stay in the processor's cache
-_CHUNK = 2048  # texts between two writes to the disk cache
 
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class TokenStates:
+class StateTable:
     """Contextual states of all word pieces, text after text.
 
     Text i has pieces `offsets[i]:offsets[i + 1]`, the first one [CLS] and the last one [SEP] (span 0, 0).
@@ -53,107 +49,81 @@ class TokenStates:
 
 
 class Encoder:
-    """The shipped encoder. `cache=None` computes everything anew; `Cache(kind())` keeps results on disk."""
+    """The shipped encoder. The network is opened at its first use; a text's vectors depend on that text alone."""
 
-    def __init__(self, *, threads: int = 1, cache: Cache | None = None, progress: bool = False) -> None:
-        self.cache = cache
-        self.progress = progress
+    def __init__(self, *, threads: int = 1) -> None:
         self._threads = threads
         self._session: Any = None
 
     def encode(self, texts: Sequence[str], *, centred: bool = True) -> Vectors:
         """Unit vectors (texts, 384); `centred` removes the mean vector of training captions first."""
-        distinct, inverse = _distinct(texts)
-        vectors = np.empty((len(distinct), WIDTH), dtype=np.float32)
-        keys = [key("sentence", text) for text in distinct]
-        missing = np.ones(len(distinct), dtype=bool)
-        for place, found in self._stored(keys):
-            vectors[place] = np.frombuffer(found, dtype=np.float16)
-            missing[place] = False
-        with Bar(what="sentence vectors", total=int(missing.sum()), show=self.progress, unit="text") as bar:
-            for part in _parts(np.flatnonzero(missing)):
-                # Rounded before use, so that a cached and a fresh vector are the same number.
-                fresh = self._sentences([distinct[i] for i in part]).astype(np.float16)
-                vectors[part] = fresh
-                self._keep((keys[i], vector.tobytes()) for i, vector in zip(part, fresh))
-                bar.advance(len(part))
-        if centred:
-            vectors -= caption_mean()
-        return normalise(vectors)[inverse]
+        distinct, inverse = distinct_texts(texts)
+        return centre(self.sentences(distinct).astype(np.float32), centred)[inverse]
 
-    def token_states(self, texts: Sequence[str]) -> TokenStates:
+    def sentences(self, texts: Sequence[str]) -> NDArray[np.float16]:
+        """Unit vectors as they are kept: rounded, so that a stored and a fresh vector are the same number."""
+        if not texts:
+            return np.zeros((0, WIDTH), dtype=np.float16)
+        means = np.stack([states.mean(axis=0) for states in self._states(tokenised(texts))])
+        return normalise(means).astype(np.float16)
+
+    def token_states(self, texts: Sequence[str]) -> StateTable:
         """Last-layer states of every word piece of every text."""
-        distinct, inverse = _distinct(texts)
-        found: list[tuple[NDArray[np.float16], Any]] = [None] * len(distinct)  # type: ignore[list-item]
-        keys = [key("tokens", text) for text in distinct]
-        tokenised = _tokenizer().encode_batch(list(distinct)) if distinct else []
-        missing = np.ones(len(distinct), dtype=bool)
-        for place, stored in self._stored(keys):
-            found[place] = (np.frombuffer(stored, dtype=np.float16).reshape(-1, WIDTH), tokenised[place])
-            missing[place] = False
-        with Bar(what="token vectors", total=int(missing.sum()), show=self.progress, unit="text") as bar:
-            for part in _parts(np.flatnonzero(missing)):
-                for place, states in zip(part, self._states([tokenised[i] for i in part])):
-                    found[place] = (states.astype(np.float16), tokenised[place])
-                self._keep((keys[i], found[i][0].tobytes()) for i in part)
-                bar.advance(len(part))
-        return _joined([found[i] for i in inverse])
+        distinct, inverse = distinct_texts(texts)
+        pieces = tokenised(distinct)
+        states = self.piece_states(pieces)
+        return joined([(states[i], pieces[i]) for i in inverse])
 
-    def _sentences(self, texts: list[str]) -> Vectors:
-        tokenised = _tokenizer().encode_batch(texts)
-        means = np.stack([states.mean(axis=0) for states in self._states(tokenised)])
-        return normalise(means)
+    def piece_states(self, pieces: Sequence[Any]) -> list[NDArray[np.float16]]:
+        """States of texts cut by `tokenised`, as they are kept."""
+        return [states.astype(np.float16) for states in self._states(pieces)]
 
-    def _states(self, tokenised: Sequence[Any]) -> list[Vectors]:
+    def _states(self, pieces: Sequence[Any]) -> list[Vectors]:
         """Last hidden states, texts of like length together so that little padding is computed."""
+        if not pieces:
+            return []
         session = self.session()
-        states: list[Vectors] = [None] * len(tokenised)  # type: ignore[list-item]
-        for group in _groups([len(item.ids) for item in tokenised]):
-            length = max(len(tokenised[i].ids) for i in group)
+        states: list[Vectors] = [None] * len(pieces)  # type: ignore[list-item]
+        for group in _groups([len(item.ids) for item in pieces]):
+            length = max(len(pieces[i].ids) for i in group)
             ids = np.zeros((len(group), length), dtype=np.int64)
             mask = np.zeros_like(ids)
             for row, i in enumerate(group):
-                ids[row, : len(tokenised[i].ids)] = tokenised[i].ids
-                mask[row, : len(tokenised[i].ids)] = 1
+                ids[row, : len(pieces[i].ids)] = pieces[i].ids
+                mask[row, : len(pieces[i].ids)] = 1
             (hidden,) = session.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": mask})
             for row, i in enumerate(group):
-                states[i] = hidden[row, : len(tokenised[i].ids)]
+                states[i] = hidden[row, : len(pieces[i].ids)]
         return states
 
     def session(self) -> Any:
         if self._session is None:
-            self._session = store.session(store.path("encoder", "model.onnx"), threads=self._threads)
+            self._session = onnx.session(shipped.path("encoder", "model.onnx"), threads=self._threads)
         return self._session
-
-    def _stored(self, keys: list[str]) -> Iterator[tuple[int, bytes]]:
-        if self.cache is None:
-            return
-        for start in range(0, len(keys), _CHUNK):
-            found = self.cache.get(keys[start : start + _CHUNK])
-            for place, name in enumerate(keys[start : start + _CHUNK], start):
-                if name in found:
-                    yield place, found[name]
-
-    def _keep(self, items: Iterator[tuple[str, bytes]]) -> None:
-        if self.cache is not None:
-            self.cache.put(items)
 
 
 def kind() -> str:
-    """Name of the disk cache; another version of the network has another one."""
-    return f"encoder-{store.meta('encoder')['version']}"
+    """Name of kept vectors; another version of the network has another one."""
+    return f"encoder-{shipped.meta('encoder')['version']}"
 
 
 def name() -> str:
     """Name of the network, for signatures."""
-    meta = store.meta("encoder")
+    meta = shipped.meta("encoder")
     return f"{meta['name']}-{meta['version']}"
 
 
 @lru_cache(maxsize=1)
 def caption_mean() -> Vectors:
     """Mean of the unit vectors of COCO and Flickr8k training captions: what all captions share."""
-    mean: Vectors = np.load(store.path("encoder", "caption_mean.npy"), allow_pickle=False).astype(np.float32)
+    mean: Vectors = np.load(shipped.path("encoder", "caption_mean.npy"), allow_pickle=False).astype(np.float32)
+    return mean
+
+
+@lru_cache(maxsize=1)
+def phrase_mean() -> Vectors:
+    """Mean of the unit vectors of scene-graph phrases of COCO training captions."""
+    mean: Vectors = np.load(shipped.path("phrases", "phrase_mean.npy"), allow_pickle=False).astype(np.float32)
     return mean
 
 
@@ -163,41 +133,32 @@ def normalise(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def of(batch: Batch) -> Encoder:
-    """The encoder of a run: its threads, its cache, its progress bar."""
-    settings = batch.settings
-    return Encoder(threads=settings.workers, cache=Cache(kind(), settings.cache), progress=settings.progress)
+def centre(vectors: Vectors, centred: bool) -> Vectors:
+    """Kept vectors as a metric reads them: of length 1, what all captions share removed where asked for."""
+    return normalise(vectors - caption_mean() if centred else vectors)
 
 
-def analyse_sentences(batch: Batch) -> Vectors:
-    """Analysis `sentences`: centred unit vectors of the batch's texts."""
-    return of(batch).encode(batch.texts)
-
-
-def analyse_token_states(batch: Batch) -> TokenStates:
-    """Analysis `token_states`: states of all word pieces of the batch's texts."""
-    return of(batch).token_states(batch.texts)
+def tokenised(texts: Sequence[str]) -> list[Any]:
+    """Word pieces of texts, as the tokenizer gives them (`ids`, `offsets`)."""
+    found: list[Any] = tokenizer().encode_batch(list(texts)) if texts else []
+    return found
 
 
 @lru_cache(maxsize=1)
-def _tokenizer() -> Any:
+def tokenizer() -> Any:
     from tokenizers import Tokenizer
 
-    made = Tokenizer.from_file(str(store.path("encoder", "tokenizer.json")))
+    made = Tokenizer.from_file(str(shipped.path("encoder", "tokenizer.json")))
     made.no_padding()
     made.enable_truncation(LENGTH)
     return made
 
 
-def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+def distinct_texts(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Each text once, and the place of every text among them."""
     places: dict[str, int] = {}
     inverse = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64, len(texts))
     return list(places), inverse
-
-
-def _parts(places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    for start in range(0, len(places), _CHUNK):
-        yield places[start : start + _CHUNK]
 
 
 def _groups(lengths: list[int]) -> Iterator[list[int]]:
@@ -212,9 +173,10 @@ def _groups(lengths: list[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _joined(found: list[tuple[NDArray[np.float16], Any]]) -> TokenStates:
+def joined(found: list[tuple[NDArray[np.float16], Any]]) -> StateTable:
+    """States and pieces of texts, one text after the other."""
     lengths = np.array([len(states) for states, _ in found], dtype=np.int64)
-    return TokenStates(
+    return StateTable(
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         states=np.concatenate([np.zeros((0, WIDTH), np.float16), *(states for states, _ in found)]),
         pieces=np.array([i for _, item in found for i in item.ids], dtype=np.int32),

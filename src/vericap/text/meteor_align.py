@@ -13,23 +13,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vericap.core.typing import Floats, Ints, Ints32
 from vericap.native import load
-from vericap.text.meteor_features import MATCHERS, Phrases, Words
-from vericap.text.tokens import Tokens
+from vericap.text.meteor_features import MATCHERS, MeteorTable
 
 BEAM = 40
 COLUMNS = 21  # lengths 2, function words 2, per stage content and function matches of both sides 16, chunks
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 WEIGHTS = (1.0, 0.6, 0.8, 0.6)
-Floats = NDArray[np.float64]
 
 
-class Match(NamedTuple):
+class SpanMatch(NamedTuple):
     """Words start .. start + length - 1 of the reference against those of the candidate (other)."""
 
     start: int
@@ -50,12 +48,12 @@ class Path:
     distance: int = 0
     next: int = 0
     last_end: int = -1
-    matches: tuple[Match, ...] = ()
+    matches: tuple[SpanMatch, ...] = ()
 
     def rank(self) -> tuple[int, int, int]:
         return -self.matched, self.chunks, self.distance
 
-    def extended(self, match: Match) -> Path:
+    def extended(self, match: SpanMatch) -> Path:
         """This path with one more match; its distance is left as it is."""
         half = match.stage > 0
         gain = match.length // 2 + match.other_length // 2 if half else match.length + match.other_length
@@ -83,11 +81,11 @@ def _bits(start: int, length: int) -> int:
 class Aligner:
     """Aligns texts of one batch."""
 
-    def __init__(self, texts: Tokens, words: Words, phrases: Phrases, matchers: tuple[str, ...]) -> None:
-        self.words = words
-        self.phrases = phrases
-        self.matchers = matchers
-        self.texts = texts
+    def __init__(self, table: MeteorTable) -> None:
+        self.words = table.words
+        self.phrases = table.phrases
+        self.matchers = table.matchers
+        self.texts = table.texts
         self._sets: dict[int, frozenset[int]] = {}
 
     def ids(self, text: int) -> list[int]:
@@ -108,28 +106,28 @@ class Aligner:
             self._sets[word] = frozenset(self.words.synsets[part].tolist())
         return self._sets[word]
 
-    def matches(self, test: int, reference: int) -> list[list[Match]]:
+    def matches(self, test: int, reference: int) -> list[list[SpanMatch]]:
         """For every word of the reference the matches that begin there, in METEOR's order."""
         own, other = self.ids(reference), self.ids(test)
         keys, other_keys = self.words.key[own].tolist(), self.words.key[other].tolist()
         stems, other_stems = self.words.stem[own].tolist(), self.words.stem[other].tolist()
         matchers = ("exact",) if keys == other_keys else self.matchers
-        found: list[list[Match]] = [[] for _ in own]
+        found: list[list[SpanMatch]] = [[] for _ in own]
         for i, key in enumerate(keys):
             differs = [j for j, other_key in enumerate(other_keys) if other_key != key]
             if "exact" in matchers and "exact" in self.matchers:
-                found[i] += [Match(i, 1, j, 1, 0) for j, other_key in enumerate(other_keys) if other_key == key]
+                found[i] += [SpanMatch(i, 1, j, 1, 0) for j, other_key in enumerate(other_keys) if other_key == key]
             if "stem" in matchers:
-                found[i] += [Match(i, 1, j, 1, 1) for j in differs if other_stems[j] == stems[i]]
+                found[i] += [SpanMatch(i, 1, j, 1, 1) for j in differs if other_stems[j] == stems[i]]
             if "synonym" in matchers:
                 sets = self.synsets(own[i])
-                found[i] += [Match(i, 1, j, 1, 2) for j in differs if not sets.isdisjoint(self.synsets(other[j]))]
+                found[i] += [SpanMatch(i, 1, j, 1, 2) for j in differs if not sets.isdisjoint(self.synsets(other[j]))]
         if "paraphrase" in matchers:
             for match in self._paraphrase_matches(test, reference):
                 found[match.start].append(match)
         return found
 
-    def _paraphrase_matches(self, test: int, reference: int) -> Iterator[Match]:
+    def _paraphrase_matches(self, test: int, reference: int) -> Iterator[SpanMatch]:
         own, other = self.spans(reference), self.spans(test)
         numbers = self.words.number[self.ids(test)].tolist()
         for start, length, phrase in own:
@@ -137,13 +135,13 @@ class Aligner:
             # The table's order is that of its words, then METEOR runs over the positions.
             places = sorted((numbers[j : j + n], j, n) for j, n, target in other if target in listed)
             for _, j, n in places:
-                yield Match(start, length, j, n, 3)
+                yield SpanMatch(start, length, j, n, 3)
         standing = defaultdict(list)
         for start, length, phrase in own:
             standing[phrase].append((start, length))
         for j, n, phrase in other:
             for start, length in sorted(span for t in self.paraphrases(phrase) for span in standing.get(t, ())):
-                yield Match(start, length, j, n, 3)
+                yield SpanMatch(start, length, j, n, 3)
 
     def align(self, test: int, reference: int) -> Path:
         """The best path through the matches."""
@@ -167,7 +165,7 @@ class Aligner:
         return row
 
 
-def certain(matches: list[list[Match]], other_length: int) -> dict[int, Match]:
+def certain(matches: list[list[SpanMatch]], other_length: int) -> dict[int, SpanMatch]:
     """Matches none of whose words any other match covers, by their first word."""
     cover, other_cover = [0] * len(matches), [0] * other_length
     for match in (match for listed in matches for match in listed):
@@ -184,7 +182,7 @@ def certain(matches: list[list[Match]], other_length: int) -> dict[int, Match]:
     }
 
 
-def search(matches: list[list[Match]], other_length: int) -> Path:
+def search(matches: list[list[SpanMatch]], other_length: int) -> Path:
     """Beam search over the words of the reference."""
     fixed = certain(matches, other_length)
     used = sum(_bits(m.start, m.length) for m in fixed.values())
@@ -231,25 +229,25 @@ def scores(rows: Floats) -> Floats:
     return np.where(np.isnan(rows[..., 0]), np.nan, np.maximum(np.nan_to_num(found, nan=0.0), 0.0))
 
 
-def best_statistics(
-    texts: Tokens, words: Words, phrases: Phrases, matchers: tuple[str, ...], batch: Any, rows: slice
-) -> tuple[Floats, NDArray[np.int32]]:
-    """Statistics of the best reference of some rows of a batch, and which reference that is (-1: none)."""
-    candidates = batch.candidates[rows]
-    offsets = batch.reference_offsets[rows.start : rows.start + len(candidates) + 1]
+def best_statistics(table: MeteorTable, candidates: Ints, offsets: Ints, references: Ints) -> tuple[Floats, Ints32]:
+    """Statistics of each candidate with its best reference, and which reference that is (-1: none).
+
+    Candidate k is text `candidates[k]`, its references are the texts `references[offsets[k]:offsets[k + 1]]`.
+    """
     kernel = load("meteor")
     if kernel is not None:
-        flags = sum(1 << MATCHERS.index(name) for name in matchers)
+        flags = sum(1 << MATCHERS.index(name) for name in table.matchers)
+        texts = table.texts
         ids = (np.ascontiguousarray(texts.offsets, np.int64), np.ascontiguousarray(texts.ids, np.int32))
-        columns = (ids, words.columns(), phrases.columns())
-        found = kernel.align(*columns, candidates, offsets, batch.reference_index, flags)
+        columns = (ids, table.words.columns(), table.phrases.columns())
+        found = kernel.align(*columns, candidates, offsets, references, flags)
         values = np.frombuffer(found[0]).reshape(len(candidates), COLUMNS)
         return values, np.frombuffer(found[1], dtype=np.int32)
-    aligner = Aligner(texts, words, phrases, matchers)
+    aligner = Aligner(table)
     values, chosen = np.zeros((len(candidates), COLUMNS)), np.full(len(candidates), -1, dtype=np.int32)
     for row, candidate in enumerate(candidates.tolist()):
-        references = batch.reference_index[offsets[row] : offsets[row + 1]].tolist()
-        trials = np.array([aligner.statistics(candidate, reference) for reference in references])
+        own = references[offsets[row] : offsets[row + 1]].tolist()
+        trials = np.array([aligner.statistics(candidate, reference) for reference in own])
         if len(trials):
             chosen[row] = int(np.argmax(scores(trials)))
             values[row] = trials[chosen[row]]

@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from vericap.native import load
 from vericap.text.meteor_tables import LONGEST, Paraphrases, function_words, paraphrases, synonyms
+from vericap.text.meteor_words import meteor_words
 from vericap.text.stem import stem
-from vericap.text.tokens import Tokens
+from vericap.text.tokens import TokenTable
 
 _KEPT = threading.local()
 MATCHERS = ("exact", "stem", "synonym", "paraphrase")
 
 
 @dataclass
-class Words:
+class WordFeatures:
     """Columns over the vocabulary."""
 
     key: NDArray[np.int32]
@@ -61,7 +62,7 @@ def java_hash(word: str) -> int:
     return value - (1 << 32) if value & 0x80000000 else value
 
 
-def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: bool = True) -> Words:
+def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: bool = True) -> WordFeatures:
     """Columns over the vocabulary, empty where no matcher asks for them."""
     count = len(vocabulary)
     key = np.fromiter(map(java_hash, vocabulary), dtype=np.int32, count=count)
@@ -83,7 +84,24 @@ def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: 
     signature = np.zeros(count, dtype=np.uint64)
     bits = np.uint64(1) << (synsets.astype(np.uint64) & np.uint64(63))
     np.bitwise_or.at(signature, np.repeat(np.arange(count), sizes), bits)
-    return Words(key, stems, number, function, signature, offsets, synsets)
+    return WordFeatures(key, stems, number, function, signature, offsets, synsets)
+
+
+@dataclass
+class MeteorTable:
+    """Texts as METEOR reads them, with what the chosen matchers look at."""
+
+    texts: TokenTable
+    words: WordFeatures
+    phrases: Phrases
+    matchers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tokens: TokenTable, matchers: tuple[str, ...], *, english: bool = True) -> MeteorTable:
+        texts = meteor_words(tokens) if english else tokens
+        words = word_features(texts.vocabulary, matchers, english=english)
+        phrases = find_phrases(texts, words.number) if "paraphrase" in matchers else no_phrases(len(texts))
+        return cls(texts, words, phrases, matchers)
 
 
 def no_phrases(texts: int) -> Phrases:
@@ -92,7 +110,7 @@ def no_phrases(texts: int) -> Phrases:
     return Phrases(np.zeros(texts + 1, dtype=np.int64), empty, empty, np.zeros(1, dtype=np.int64), empty)
 
 
-def find_phrases(words: Tokens, number: NDArray[np.int32]) -> Phrases:
+def find_phrases(words: TokenTable, number: NDArray[np.int32]) -> Phrases:
     """The phrases of the paraphrase table in each text, and their lists."""
     table = paraphrases()
     numbers = number[words.ids] if len(words.ids) else np.zeros(0, dtype=np.int32)

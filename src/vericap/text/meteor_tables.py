@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.models import store
+from vericap.core import shipped
 
 LONGEST = 7  # words in the longest phrase of the paraphrase table
 _END = 31
@@ -75,7 +75,7 @@ class Synonyms:
 @cache
 def _synonyms() -> Synonyms:
     for file in ("synonym_words.txt", "synonym_counts.npy", "synonym_sets.npy", "exceptions.txt"):
-        path = store.path("meteor", file)
+        path = shipped.path("meteor", file)
     return Synonyms(path.parent)
 
 
@@ -99,7 +99,7 @@ def synonyms(word: str) -> frozenset[int]:
 @cache
 def function_words() -> frozenset[str]:
     """Words that METEOR weighs as function words."""
-    return frozenset(store.path("meteor", "function_words.txt").read_text("utf-8").split("\n"))
+    return frozenset(shipped.path("meteor", "function_words.txt").read_text("utf-8").split("\n"))
 
 
 class Paraphrases:
@@ -170,6 +170,6 @@ def _load(file: Path) -> NDArray[Any]:
 @cache
 def paraphrases() -> Paraphrases:
     """The shipped paraphrase table."""
-    for file in store.meta("meteor")["files"]:
-        path = store.path("meteor", file)
+    for file in shipped.meta("meteor")["files"]:
+        path = shipped.path("meteor", file)
     return Paraphrases(path.parent)

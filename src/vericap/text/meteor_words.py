@@ -13,13 +13,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.models import store
-from vericap.text.tokens import Tokens
+from vericap.core import shipped
+from vericap.text.tokens import TokenTable
 
 # Letters that METEOR knows, as ranges of code points; its digits and white space are ASCII.
-_LETTERS = (
-    "AZ az ŠŠ ŽŽ šš žž ŸŸ ÀÖ Øö øž \u0400\u04ff \u0500\u0527 \ua640\ua66e \ua67e\ua697 \u1d00\u1d7f"
-)
+_LETTERS = "AZ az ŠŠ ŽŽ šš žž ŸŸ ÀÖ Øö øž \u0400\u04ff \u0500\u0527 \ua640\ua66e \ua67e\ua697 \u1d00\u1d7f"
 _LETTER = "".join(f"{ends[0]}-{ends[1]}" for ends in _LETTERS.split(" "))
 _DIGIT = "0-9"
 _KEPT_SIGNS = r".'`,\-‘’"  # signs that stay where they are until a rule below moves them
@@ -76,7 +74,7 @@ def _apply(line: str, rules: tuple[_RULE, ...]) -> str:
 @cache
 def _abbreviations() -> tuple[frozenset[str], frozenset[str]]:
     """Words after which a full stop stays: always, and only before a number (METEOR's list)."""
-    lines = store.path("meteor", "abbreviations.txt").read_text("utf-8").split("\n")
+    lines = shipped.path("meteor", "abbreviations.txt").read_text("utf-8").split("\n")
     before_numbers = frozenset(line[:-2] for line in lines if line.endswith(" #"))
     return frozenset(line for line in lines if not line.endswith(" #")), before_numbers
 
@@ -121,20 +119,20 @@ def words(line: str) -> list[str]:
     return _pieces(normalize(line))
 
 
-def _expand(tokens: Tokens, pieces: list[list[int]], vocabulary: list[str]) -> Tokens:
+def _expand(tokens: TokenTable, pieces: list[list[int]], vocabulary: list[str]) -> TokenTable:
     """Put every token's words in its place."""
     counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
     flat = np.array([number for piece in pieces for number in piece], dtype=np.int32)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     if not len(tokens.ids):
-        return Tokens(vocabulary, tokens.offsets, tokens.ids)
+        return TokenTable(vocabulary, tokens.offsets, tokens.ids)
     lengths = counts[tokens.ids]
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
-    return Tokens(vocabulary, ends[tokens.offsets], flat[np.repeat(starts[tokens.ids], lengths) + within])
+    return TokenTable(vocabulary, ends[tokens.offsets], flat[np.repeat(starts[tokens.ids], lengths) + within])
 
 
-def _needs_whole_line(tokens: Tokens, kind: NDArray[np.int8]) -> NDArray[np.int64]:
+def _needs_whole_line(tokens: TokenTable, kind: NDArray[np.int8]) -> NDArray[np.int64]:
     """Texts with a full stop in a token, or with two unplain tokens side by side."""
     if not len(tokens.ids):
         return np.empty(0, dtype=np.int64)
@@ -148,7 +146,7 @@ def _needs_whole_line(tokens: Tokens, kind: NDArray[np.int8]) -> NDArray[np.int6
     return np.unique(np.searchsorted(tokens.offsets, places, side="right") - 1)
 
 
-def meteor_words(tokens: Tokens) -> Tokens:
+def meteor_words(tokens: TokenTable) -> TokenTable:
     """The words METEOR sees in texts that were tokenised already (tokens joined by blanks)."""
     vocabulary = tokens.vocabulary
     kind = np.zeros(len(vocabulary), dtype=np.int8)
@@ -164,14 +162,13 @@ def meteor_words(tokens: Tokens) -> Tokens:
         return tokens
     whole = _needs_whole_line(tokens, kind)
     rewritten = {
-        int(text): [seen.setdefault(word, len(seen)) for word in words(" ".join(tokens[int(text)]))]
-        for text in whole
+        int(text): [seen.setdefault(word, len(seen)) for word in words(" ".join(tokens[int(text)]))] for text in whole
     }
     expanded = _expand(tokens, pieces, list(seen))
     return _replace(expanded, rewritten) if rewritten else expanded
 
 
-def _replace(tokens: Tokens, rewritten: dict[int, list[int]]) -> Tokens:
+def _replace(tokens: TokenTable, rewritten: dict[int, list[int]]) -> TokenTable:
     """The same texts with some of them given anew."""
     lengths = tokens.lengths()
     keep = np.ones(len(tokens), dtype=bool)
@@ -184,4 +181,4 @@ def _replace(tokens: Tokens, rewritten: dict[int, list[int]]) -> Tokens:
     ids[np.repeat(keep, lengths)] = kept
     for text, new in rewritten.items():
         ids[offsets[text] : offsets[text + 1]] = new
-    return Tokens(tokens.vocabulary, offsets, ids)
+    return TokenTable(tokens.vocabulary, offsets, ids)

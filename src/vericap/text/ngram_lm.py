@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.errors import InputError
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
+from vericap.core.errors import InputError
+from vericap.core.shipped import sha256
+from vericap.core.typing import Floats32, Ints
+from vericap.text.language_model import TokenScores
 
 START, END, UNKNOWN = 0, 1, 2
 MARKS = ("<s>", "</s>", "<unk>")
@@ -30,8 +30,8 @@ class Order:
     """All n-grams of one length."""
 
     keys: Ints  # sorted: number of the context x size of the vocabulary + last word
-    probability: Floats  # natural log
-    backoff: Floats  # natural log; 0 for n-grams that are no context
+    probability: Floats32  # natural log
+    backoff: Floats32  # natural log; 0 for n-grams that are no context
 
 
 @dataclass
@@ -40,7 +40,7 @@ class NgramModel:
 
     vocabulary: dict[str, int]
     orders: list[Order]  # from unigrams up
-    frequency: Floats  # log relative frequency of every word, </s> included
+    frequency: Floats32  # log relative frequency of every word, </s> included
     name: str
 
     @property
@@ -50,7 +50,7 @@ class NgramModel:
     def numbers(self, tokens: Sequence[str]) -> list[int]:
         return [self.vocabulary.get(token, UNKNOWN) for token in tokens]
 
-    def token_scores(self, texts: Sequence[Sequence[str]]) -> tuple[Floats, Ints, Ints]:
+    def token_scores(self, texts: Sequence[Sequence[str]]) -> tuple[Floats32, Ints, Ints]:
         """log p of every token and of the end of each text; their word numbers; offsets by text."""
         rows = [self.numbers(text) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(row) + 1 for row in rows])]).astype(np.int64)
@@ -64,7 +64,16 @@ class NgramModel:
             context[back - 1, place == back - 1] = START
         return self._score(words, context), words, offsets
 
-    def _score(self, words: Ints, context: Ints) -> Floats:
+    def text_scores(self, texts: Sequence[Sequence[str]]) -> list[TokenScores]:
+        """Each text's tokens and its end, with both log-probabilities; nothing of a text without tokens."""
+        scores, words, offsets = self.token_scores(texts)
+        inside, alone = scores.astype(np.float64), self.frequency[words].astype(np.float64)
+        return [
+            TokenScores([*text, MARKS[END]], inside[start:end], alone[start:end]) if text else TokenScores.nothing()
+            for text, start, end in zip(texts, offsets, offsets[1:])
+        ]
+
+    def _score(self, words: Ints, context: Ints) -> Floats32:
         """From the longest context down: what is found counts, what is not adds the context's back-off weight."""
         known = [words * 0]  # number of the context of each length, -1 where it was never seen
         for length in range(1, self.order):
@@ -103,8 +112,6 @@ class NgramModel:
 
 def save(model: NgramModel, folder: Path, **facts: Any) -> None:
     """Write the model with one byte per probability, and its description with the SHA-256 of every file."""
-    from vericap.models.store import sha256
-
     folder.mkdir(parents=True, exist_ok=True)
     size = len(model.vocabulary)
     (folder / "words.txt").write_text("\n".join(model.vocabulary), "utf-8")
@@ -123,10 +130,30 @@ def save(model: NgramModel, folder: Path, **facts: Any) -> None:
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", "utf-8")
 
 
+def is_model(folder: Path) -> bool:
+    """Whether a folder holds a model that `save` wrote."""
+    return (folder / "ngrams.npz").is_file()
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """The model's meta file."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} is not an n-gram model of `vericap train lm`: {error}") from error
+    return found
+
+
+def version(folder: Path) -> str:
+    """The model's name with the first digits of its SHA-256: signatures tell one training from another."""
+    meta = describe(folder)
+    return f"{meta['name']}-{meta['files']['ngrams.npz'][:8]}"
+
+
 def load(folder: Path) -> NgramModel:
     """Open a model that `save` wrote."""
+    meta = describe(folder)
     try:
-        meta = json.loads((folder / "meta.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
         with np.load(folder / "ngrams.npz", allow_pickle=False) as arrays:
             orders = [_order(arrays, length, len(words), meta["order"]) for length in range(1, meta["order"] + 1)]
@@ -145,7 +172,7 @@ def _order(arrays: Any, length: int, size: int, longest: int) -> Order:
     return Order(keys, probability, arrays[f"{length}.backoffs"][arrays[f"{length}.backoff"]])
 
 
-def _codes(values: Floats) -> tuple[NDArray[np.uint8], Floats]:
+def _codes(values: Floats32) -> tuple[NDArray[np.uint8], Floats32]:
     """A byte per value and the 256 values they stand for: means of equally filled bins."""
     distinct = np.unique(values)
     if len(distinct) <= 256:

@@ -10,21 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vericap.core.typing import Floats, Ints, Ints32
 from vericap.native import load
 from vericap.text import ngrams_python as python
-from vericap.text.tokens import Tokens
+from vericap.text.tokens import TokenTable
 
 ORDERS = 4
 
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 
 @dataclass
-class NGrams:
+class NGramTable:
     """Distinct n-grams of each text, n = 1..4.
 
     An n-gram is a number; n-gram g is n-gram `prefix[g]` followed by word `last[g]`, and the 1-grams are the words
@@ -48,8 +44,21 @@ class NGrams:
     def texts(self) -> int:
         return len(self.lengths)
 
+    def of_text(self, text: int) -> tuple[Ints32, Ints32]:
+        """The distinct n-grams of one text, shorter ones first, and how often each is there."""
+        spans = [slice(*self.rows[r : r + 2]) for r in range(text, ORDERS * self.texts, self.texts)]
+        return np.concatenate([self.grams[s] for s in spans]), np.concatenate([self.counts[s] for s in spans])
 
-def ngrams(tokens: Tokens) -> NGrams:
+    def phrase(self, gram: int) -> str:
+        """An n-gram in words."""
+        words: list[str] = []
+        while gram >= 0:
+            words.append(self.vocabulary[self.last[gram]])
+            gram = int(self.prefix[gram])
+        return " ".join(reversed(words))
+
+
+def ngrams(tokens: TokenTable) -> NGramTable:
     """Number and count the n-grams of every text."""
     words = tokens.words()
     ids, offsets = np.ascontiguousarray(words.ids), np.ascontiguousarray(words.offsets)
@@ -60,15 +69,10 @@ def ngrams(tokens: Tokens) -> NGrams:
         raw = kernel.ngrams(ids, offsets, len(words.vocabulary), ORDERS)
         kinds: tuple[Any, ...] = (np.int32, np.int32, np.int64, np.int64, np.int32, np.int32)
         parts = tuple(np.frombuffer(part, dtype=kind) for part, kind in zip(raw, kinds))
-    return NGrams(words.vocabulary, words.lengths(), *parts)
+    return NGramTable(words.vocabulary, words.lengths(), *parts)
 
 
-def analyse(batch: Any) -> NGrams:
-    """Provider of the `ngrams` analysis."""
-    return ngrams(batch.analysis("tokens"))
-
-
-def bleu_counts(grams: NGrams, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
+def bleu_counts(grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
     """Rows (clipped matches of order 1..4, candidate n-grams of order 1..4, candidate length, closest length)."""
     kernel = load("text")
     if kernel is None:
@@ -78,7 +82,7 @@ def bleu_counts(grams: NGrams, candidates: Ints, offsets: Ints, references: Ints
     return out
 
 
-def lcs_lengths(tokens: Tokens, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
+def lcs_lengths(tokens: TokenTable, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
     """Length of the longest common subsequence of each candidate with each of its references."""
     kernel = load("text")
     if kernel is None:
@@ -88,7 +92,7 @@ def lcs_lengths(tokens: Tokens, candidates: Ints, offsets: Ints, references: Int
     return out
 
 
-def document_counts(grams: NGrams, offsets: Ints, references: Ints) -> Ints32:
+def document_counts(grams: NGramTable, offsets: Ints, references: Ints) -> Ints32:
     """In how many samples each n-gram occurs in at least one reference."""
     kernel = load("text")
     if kernel is None:
@@ -99,7 +103,7 @@ def document_counts(grams: NGrams, offsets: Ints, references: Ints) -> Ints32:
 
 
 def cosines(
-    grams: NGrams, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, *, clip: bool
+    grams: NGramTable, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, *, clip: bool
 ) -> Floats:
     """tf-idf similarity of each candidate with each of its references, one column per order.
 

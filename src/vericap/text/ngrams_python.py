@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from vericap.text.ngrams import NGrams
-    from vericap.text.tokens import Tokens
+    from vericap.text.ngrams import NGramTable
+    from vericap.text.tokens import TokenTable
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
@@ -68,7 +68,7 @@ def spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _joins(
-    grams: NGrams, candidates: Ints, offsets: Ints, references: Ints, orders: int
+    grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints, orders: int
 ) -> Iterator[tuple[int, int, int, Ints, Ints, Ints, Ints, Ints]]:
     """For chunks of samples and each order: the n-grams a candidate shares with its references.
 
@@ -93,7 +93,7 @@ def _joins(
             yield order, start, stop, place, owner, where[found], other[found], pairs[pair[found]]
 
 
-def bleu_counts(grams: NGrams, candidates: Ints, offsets: Ints, references: Ints, orders: int) -> Ints:
+def bleu_counts(grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints, orders: int) -> Ints:
     out = np.zeros((len(candidates), 2 * orders + 2), dtype=np.int64)
     for order, start, stop, place, owner, where, other, _ in _joins(grams, candidates, offsets, references, orders):
         most = np.zeros(len(place), dtype=np.int64)
@@ -123,7 +123,7 @@ def lcs(first: list[int], second: list[int]) -> int:
     return len(first) - row.bit_count()
 
 
-def lcs_lengths(tokens: Tokens, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
+def lcs_lengths(tokens: TokenTable, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
     out = np.zeros(len(references), dtype=np.int64)
     bounds, ids = tokens.offsets, tokens.ids
     for sample, text in enumerate(candidates):
@@ -134,7 +134,7 @@ def lcs_lengths(tokens: Tokens, candidates: Ints, offsets: Ints, references: Int
     return out
 
 
-def document_counts(grams: NGrams, offsets: Ints, references: Ints) -> Ints32:
+def document_counts(grams: NGramTable, offsets: Ints, references: Ints) -> Ints32:
     total = np.zeros(len(grams), dtype=np.int64)
     span = max(len(grams), 1)
     for start in range(0, len(offsets) - 1, _CHUNK):
@@ -149,7 +149,7 @@ def document_counts(grams: NGrams, offsets: Ints, references: Ints) -> Ints32:
     return total.astype(np.int32)
 
 
-def norms(grams: NGrams, weights: Floats, orders: int) -> Floats:
+def norms(grams: NGramTable, weights: Floats, orders: int) -> Floats:
     """Length of each text's tf-idf vector, (orders, texts)."""
     values = grams.counts * weights[grams.grams]
     rows = np.repeat(np.arange(len(grams.rows) - 1), np.diff(grams.rows))
@@ -158,7 +158,7 @@ def norms(grams: NGrams, weights: Floats, orders: int) -> Floats:
 
 
 def cosines(
-    grams: NGrams, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, orders: int, *, clip: bool
+    grams: NGramTable, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, orders: int, *, clip: bool
 ) -> Floats:
     out = np.zeros((len(references), orders))
     for order, _, _, place, _, where, other, pair in _joins(grams, candidates, offsets, references, orders):

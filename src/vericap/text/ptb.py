@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.native import load
-from vericap.text.tokens import Tokens
+from vericap.text.tokens import TokenTable
 
 # What the COCO tool drops after tokenising.
 DROPPED = ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
@@ -63,13 +63,13 @@ def shape(action: int, text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, NDArray[Any]]:
-    from vericap.models import store
+    from vericap.core import shipped
 
-    with np.load(store.path("ptb", "table.npz"), allow_pickle=False) as data:
+    with np.load(shipped.path("ptb", "table.npz"), allow_pickle=False) as data:
         return {name: np.ascontiguousarray(data[name]) for name in data.files}
 
 
-def tokens(texts: Sequence[str], *, following: NDArray[np.int64] | None = None) -> Tokens:
+def tokens(texts: Sequence[str], *, following: NDArray[np.int64] | None = None) -> TokenTable:
     """Tokens of captions.
 
     `following` gives, for each text, the number of the text on the next line of the tool's input (-1: unknown). It
@@ -83,11 +83,11 @@ def tokens(texts: Sequence[str], *, following: NDArray[np.int64] | None = None) 
     if kernel is None:
         from vericap.text.ptb_python import run
 
-        return Tokens.of(run(texts, following.tolist(), table))
+        return TokenTable.of(run(texts, following.tolist(), table))
     names = ("classes", "moves", "accepts", "mains", "aheads", "actions")
     arrays = [table[name] for name in names]
     width, start = table["moves"].shape[1], int(table["start"][0])
     vocabulary, offsets, ids = kernel.tokenize(
         list(texts), np.ascontiguousarray(following, dtype=np.int64), NEXT_LINE, shape, DROPPED, *arrays, width, start
     )
-    return Tokens(vocabulary, np.frombuffer(offsets, dtype=np.int64), np.frombuffer(ids, dtype=np.int32))
+    return TokenTable(vocabulary, np.frombuffer(offsets, dtype=np.int64), np.frombuffer(ids, dtype=np.int32))

@@ -1,4 +1,4 @@
-"""The `tokens` analysis: every distinct caption cut into tokens once, kept as numbers."""
+"""Tokens of many texts, kept as numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.errors import UnknownName
+from vericap.core.errors import UnknownName
 
 # name -> function(texts) -> Tokens or a sequence of token lists; imported when first asked for
 TOKENIZERS: dict[str, str] = {
@@ -21,13 +21,13 @@ TOKENIZERS: dict[str, str] = {
 
 
 @dataclass
-class Tokens:
+class TokenTable:
     """Tokens of many texts as numbers: those of text i are `vocabulary[ids[offsets[i]:offsets[i + 1]]]`."""
 
     vocabulary: list[str]
     offsets: NDArray[np.int64]
     ids: NDArray[np.int32]
-    _words: Tokens | None = field(default=None, repr=False, compare=False)
+    _words: TokenTable | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -42,7 +42,7 @@ class Tokens:
         return np.diff(self.offsets)
 
     @classmethod
-    def of(cls, texts: Iterable[Sequence[str]]) -> Tokens:
+    def of(cls, texts: Iterable[Sequence[str]]) -> TokenTable:
         """Number the tokens of ready-made token lists."""
         seen: dict[str, int] = {}
         ids: list[int] = []
@@ -52,7 +52,7 @@ class Tokens:
             offsets.append(len(ids))
         return cls(list(seen), np.array(offsets, dtype=np.int64), np.array(ids, dtype=np.int32))
 
-    def words(self) -> Tokens:
+    def words(self) -> TokenTable:
         """The same texts with tokens that hold white space cut at it.
 
         The COCO tool joins tokens by blanks and BLEU and CIDEr split the line again at any white space, so that
@@ -62,7 +62,7 @@ class Tokens:
             self._words = self._cut()
         return self._words
 
-    def _cut(self) -> Tokens:
+    def _cut(self) -> TokenTable:
         pieces = [token.split() for token in self.vocabulary]
         counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
         if (counts == 1).all() and all(piece[0] == token for piece, token in zip(pieces, self.vocabulary)):
@@ -74,12 +74,12 @@ class Tokens:
         ends = np.concatenate([[0], np.cumsum(lengths)])
         within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
         ids = np.array(flat, dtype=np.int32)[np.repeat(starts[self.ids], lengths) + within]
-        return Tokens(list(seen), ends[self.offsets], ids)
+        return TokenTable(list(seen), ends[self.offsets], ids)
 
 
-def split_blanks(texts: Sequence[str]) -> Tokens:
+def split_blanks(texts: Sequence[str]) -> TokenTable:
     """Tokens as they stand: split at white space, nothing else changed."""
-    return Tokens.of(text.split() for text in texts)
+    return TokenTable.of(text.split() for text in texts)
 
 
 def tokenizer(name: str) -> Callable[[Sequence[str]], Any]:
@@ -91,27 +91,7 @@ def tokenizer(name: str) -> Callable[[Sequence[str]], Any]:
     return found
 
 
-def tokenize(texts: Sequence[str], name: str = "ptb") -> Tokens:
+def tokenize(texts: Sequence[str], name: str = "ptb") -> TokenTable:
     """Cut texts into tokens with the named tokeniser."""
     found = tokenizer(name)(texts)
-    return found if isinstance(found, Tokens) else Tokens.of(found)
-
-
-def analyse(batch: Any) -> Tokens:
-    """Provider of the `tokens` analysis."""
-    if batch.settings.tokenizer == "ptb":
-        from vericap.text import ptb
-
-        return ptb.tokens(batch.texts, following=_next_lines(batch))
-    return tokenize(batch.texts, batch.settings.tokenizer)
-
-
-def _next_lines(batch: Any) -> NDArray[np.int64]:
-    """Which text the COCO tool reads after each text: the next candidate, or the next reference in the file.
-
-    It decides one thing only, see `vericap.text.ptb.tokens`; a text that occurs twice keeps its first neighbour.
-    """
-    following = np.full(len(batch.texts), -1, dtype=np.int64)
-    for lines in (batch.reference_index, batch.candidates):
-        following[lines[:-1][::-1]] = lines[1:][::-1]  # of several assignments to one place the last holds
-    return following
+    return found if isinstance(found, TokenTable) else TokenTable.of(found)

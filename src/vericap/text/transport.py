@@ -24,9 +24,7 @@ def solve(cost: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, Floats]:
         raise ValueError("costs must be finite and masses must not be negative")
     if abs(left.sum() - right.sum()) > 1e-9 * max(left.sum(), right.sum()) or left.sum() <= 0:
         raise ValueError(f"masses must have the same positive sum, not {left.sum():g} and {right.sum():g}")
-    floor = min(
-        float(matrix.min()), 0.0
-    )  # shortest paths want costs from 0 up; a shift moves every plan alike
+    floor = min(float(matrix.min()), 0.0)  # shortest paths want costs from 0 up; a shift moves every plan alike
     kernel = load("transport")
     if kernel is None:
         value, plan = transport_python.solve(matrix - floor, left, right)
@@ -59,9 +57,7 @@ def costs(vectors: NDArray[np.float32], left: Bags, right: Bags, problem: int, *
     return transport_python.costs(vectors, left, right, problem, p=p)
 
 
-def penalties(
-    vectors: NDArray[np.float32], words: Bags, reference_offsets: NDArray[np.int64], texts: Bags
-) -> Floats:
+def penalties(vectors: NDArray[np.float32], words: Bags, reference_offsets: NDArray[np.int64], texts: Bags) -> Floats:
     """VIFIDEL's rho (equation 5) of every word: mean over references of (1 - max_t cos(x, x_t)) / 2.
 
     `words` has one bag per sample; the references of sample k are the bags reference_offsets[k]:[k + 1] of

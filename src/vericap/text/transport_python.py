@@ -132,9 +132,7 @@ def distances(vectors: NDArray[np.float32], left: Bags, right: Bags, *, p: float
     return out
 
 
-def penalties(
-    vectors: NDArray[np.float32], words: Bags, reference_offsets: NDArray[np.int64], texts: Bags
-) -> Floats:
+def penalties(vectors: NDArray[np.float32], words: Bags, reference_offsets: NDArray[np.int64], texts: Bags) -> Floats:
     """rho of every word of every sample (see text.transport.penalties)."""
     out = np.ones(len(words.ids))
     for k in range(len(words)):
@@ -144,9 +142,7 @@ def penalties(
         for r in range(reference_offsets[k], reference_offsets[k + 1]):
             other = texts.ids[texts.span(r)]
             if len(other) and len(ids):
-                cosine = (vectors[ids].astype(np.float64) @ vectors[other].astype(np.float64).T).clip(
-                    -1.0, 1.0
-                )
+                cosine = (vectors[ids].astype(np.float64) @ vectors[other].astype(np.float64).T).clip(-1.0, 1.0)
                 cosine[ids[:, None] == other[None, :]] = 1.0
                 found.append((1.0 - cosine.max(axis=1)) / 2.0)
         if found:

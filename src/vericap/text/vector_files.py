@@ -20,8 +20,8 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from vericap.errors import InputError
-from vericap.run import cache
+from vericap.core.errors import InputError
+from vericap.core.keys import content_key
 
 _FORMAT = "2"
 _MEAN_ROWS = 50_000  # files are sorted by frequency: the mean of frequent words, not of rare names
@@ -31,9 +31,9 @@ def word_hash(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def converted(path: Path, *, root: Path | None = None) -> Path:
+def converted(path: Path, root: Path) -> Path:
     """Folder with the converted form of a file; made at the first call."""
-    target = (root or cache.folder()) / "vectors" / _key(path)
+    target = root / "vectors" / _key(path)
     if (target / "meta.json").is_file():
         return target
     return convert(path, target)
@@ -60,9 +60,9 @@ def convert(path: Path, target: Path) -> Path:
     return target
 
 
-def listed(root: Path | None = None) -> list[dict[str, Any]]:
+def listed(root: Path) -> list[dict[str, Any]]:
     """Converted files in the cache: source, words, width, folder."""
-    folder = (root or cache.folder()) / "vectors"
+    folder = root / "vectors"
     found = sorted(folder.glob("*/meta.json")) if folder.is_dir() else []
     return [{**json.loads(meta.read_text("utf-8")), "folder": str(meta.parent)} for meta in found]
 
@@ -70,7 +70,7 @@ def listed(root: Path | None = None) -> list[dict[str, Any]]:
 def _key(path: Path) -> str:
     facts = path.stat()
     name = "".join(letter if letter.isalnum() else "-" for letter in path.name)
-    return f"{name}-{cache.key(_FORMAT, str(path.resolve()), str(facts.st_size), str(facts.st_mtime_ns))[:12]}"
+    return f"{name}-{content_key(_FORMAT, str(path.resolve()), str(facts.st_size), str(facts.st_mtime_ns))[:12]}"
 
 
 def _index(words: list[bytes], work: Path) -> None:

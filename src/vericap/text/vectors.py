@@ -1,7 +1,7 @@
 """Word vectors behind one interface: the shipped table, or a file of the user's.
 
-space = open_vectors(None)                    # words through the sentence encoder, no set-up
-space = open_vectors("glove.6B.300d.txt")     # converted once, then memory-mapped
+space = open_vectors(None, folder=cache)                    # words through the sentence encoder, no set-up
+space = open_vectors("glove.6B.300d.txt", folder=cache)     # converted once, then memory-mapped
 rows, known = space.rows(["dog", "unicycle"])
 """
 
@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.errors import InputError
-from vericap.models import store
-from vericap.run.cache import Cache
+from vericap.core import shipped
+from vericap.core.errors import InputError
 
 Rows = NDArray[np.float32]
 Known = NDArray[np.bool_]
@@ -38,15 +37,21 @@ class WordVectors(Protocol):
         """What all words of the table share."""
 
 
+class Encodes(Protocol):
+    """What reads a word that no table has."""
+
+    def encode(self, texts: Sequence[str], *, centred: bool = True) -> Rows: ...
+
+
 class EncoderVectors:
     """Single words through the sentence encoder: frequent caption words from a table, others when asked for."""
 
-    def __init__(self, *, cache: Cache | None = None, threads: int = 1) -> None:
+    def __init__(self, reader: Encodes | None = None) -> None:
         from vericap.text import encoder
 
         self.width = encoder.WIDTH
         self.name = f"{encoder.name()}-words"
-        self._cache, self._threads = cache, threads
+        self._reader = reader
 
     def rows(self, words: Sequence[str]) -> tuple[Rows, Known]:
         places, table, scales = _table()
@@ -64,12 +69,12 @@ class EncoderVectors:
         if rest:
             from vericap.text.encoder import Encoder
 
-            encoder = Encoder(threads=self._threads, cache=self._cache)
-            found[rest] = encoder.encode([words[row] for row in rest], centred=False)
+            self._reader = self._reader or Encoder()
+            found[rest] = self._reader.encode([words[row] for row in rest], centred=False)
         return found, known
 
     def mean(self) -> Rows:
-        mean: Rows = np.load(store.path("word_vectors", "mean.npy"), allow_pickle=False)
+        mean: Rows = np.load(shipped.path("word_vectors", "mean.npy"), allow_pickle=False)
         return mean
 
 
@@ -128,12 +133,22 @@ class TableVectors:
         return self._vectors
 
 
-def open_vectors(spec: str | None = None, *, root: Path | None = None, threads: int = 1) -> WordVectors:
-    """The vectors a text names: 'encoder' (default) or a file; a file is converted at its first use."""
+def vectors_name(spec: str | None = None) -> str:
+    """The name of the vectors a text names, without opening them."""
     if spec in (None, "", DEFAULT):
         from vericap.text import encoder
 
-        return EncoderVectors(cache=Cache(encoder.kind(), root), threads=threads)
+        return f"{encoder.name()}-words"
+    return Path(str(spec)).expanduser().name
+
+
+def open_vectors(spec: str | None = None, *, folder: Path, reader: Encodes | None = None) -> WordVectors:
+    """The vectors a text names: 'encoder' (default) or a file.
+
+    A file is converted at its first use into `folder`; `reader` encodes words that the shipped table lacks.
+    """
+    if spec in (None, "", DEFAULT):
+        return EncoderVectors(reader)
     from vericap.text.vector_files import converted
 
     path = Path(str(spec)).expanduser()
@@ -142,7 +157,7 @@ def open_vectors(spec: str | None = None, *, root: Path | None = None, threads: 
             f"the word vectors '{spec}' are neither '{DEFAULT}' nor a file; give word2vec (.bin, .txt), GloVe, "
             "fastText (.vec) or a .npy with its vocabulary beside it"
         )
-    return TableVectors(converted(path, root=root), path.name)
+    return TableVectors(converted(path, folder), path.name)
 
 
 def prepare(rows: Rows, known: Known, mean: Rows | None, *, normalise: bool) -> Rows:
@@ -159,19 +174,19 @@ def prepare(rows: Rows, known: Known, mean: Rows | None, *, normalise: bool) -> 
 @lru_cache(maxsize=1)
 def _table() -> tuple[dict[str, int], NDArray[np.int8], Rows]:
     """The shipped table: int8 rows with a scale each."""
-    words = store.path("word_vectors", "words.txt").read_text("utf-8").split("\n")
-    table = np.load(store.path("word_vectors", "vectors.npy"), mmap_mode="r", allow_pickle=False)
-    scales = np.load(store.path("word_vectors", "scales.npy"), allow_pickle=False)
+    words = shipped.path("word_vectors", "words.txt").read_text("utf-8").split("\n")
+    table = np.load(shipped.path("word_vectors", "vectors.npy"), mmap_mode="r", allow_pickle=False)
+    scales = np.load(shipped.path("word_vectors", "scales.npy"), allow_pickle=False)
     return {word: place for place, word in enumerate(words)}, table, scales
 
 
-def shipped() -> dict[str, Any]:
+def shipped_vectors() -> dict[str, Any]:
     """What the shipped table is, in the form `vericap vectors list` prints."""
     return {
         "source": DEFAULT,
         "words": len(_table()[0]),
         "width": int(_table()[1].shape[1]),
-        "folder": str(store.folder("word_vectors")),
+        "folder": str(shipped.folder("word_vectors")),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.models import store
+from vericap.core import shipped
 
 PARTS = "nvar"  # noun, verb, adjective (satellites too), adverb
 _SCALE = 100_000_000  # a synset number is the part of speech times this plus WordNet's offset
@@ -84,15 +84,15 @@ class WordNet:
     """English WordNet 3.0: a lexicon with base forms and the hypernym relation."""
 
     def __init__(self) -> None:
-        self.lexicon = Lexicon(store.path("wordnet", "lexicon.npz"))
+        self.lexicon = Lexicon(shipped.path("wordnet", "lexicon.npz"))
         self._exceptions: dict[str, dict[str, list[str]]] = {part: {} for part in PARTS}
-        for line in store.path("wordnet", "exceptions.txt").read_text("utf-8").splitlines():
+        for line in shipped.path("wordnet", "exceptions.txt").read_text("utf-8").splitlines():
             part, word, *bases = line.split(" ")
             self._exceptions[part][word] = bases
 
     @cached_property
     def _relations(self) -> dict[str, NDArray[Any]]:
-        with np.load(store.path("wordnet", "relations.npz"), allow_pickle=False) as tables:
+        with np.load(shipped.path("wordnet", "relations.npz"), allow_pickle=False) as tables:
             return {name: tables[name] for name in ("synsets", "starts", "hypernyms", "topics")}
 
     def _place(self, number: int) -> int:
@@ -154,7 +154,7 @@ def english() -> WordNet:
 
 @lru_cache(maxsize=1)
 def _topics() -> list[str]:
-    names: list[str] = store.meta("wordnet")["topics"]
+    names: list[str] = shipped.meta("wordnet")["topics"]
     return names
 
 

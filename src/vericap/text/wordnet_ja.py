@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from vericap.models import store
+from vericap.core import shipped
 from vericap.text import wordnet
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> wordnet.Lexicon:
     """The table, read at first use."""
-    return wordnet.Lexicon(store.path("wordnet_ja", "lexicon.npz"))
+    return wordnet.Lexicon(shipped.path("wordnet_ja", "lexicon.npz"))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,1 +1,1 @@
-
+"""What makes the models that ship: a package for each family, and what they share."""

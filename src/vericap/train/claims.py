@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from vericap.graphs.analysis import parse_texts
-from vericap.metrics.spice_soft import Claims as Tuples
-from vericap.metrics.spice_soft import SpiceSoft, covered, phrase_mean
-from vericap.models.faier_plus import runs
-from vericap.run.batch import Settings
-from vericap.text.encoder import WIDTH, Encoder, normalise
+from vericap.core.typing import Array, Floats32, Ints
+from vericap.graphs.claims import GraphClaims, covered
+from vericap.models.arrays import runs
+from vericap.text.encoder import WIDTH, Encoder, normalise, phrase_mean
 from vericap.train import kept, losses
 from vericap.train.data import PER_IMAGE, Captioned
-
-Array = NDArray[Any]
-Ints = NDArray[np.int64]
-Pairs = tuple[Ints, Ints, NDArray[np.float32]]  # images, captions, target
+from vericap.train.validate import Pairs
 
 
 @dataclass
-class Said:
+class ClaimTensors:
     """Claims of some captions, one caption after the other."""
 
     vectors: torch.Tensor  # (claims, 384) unit vectors
@@ -33,7 +26,7 @@ class Said:
     counts: torch.Tensor  # (captions,)
 
     @classmethod
-    def joined(cls, parts: list[Said]) -> Said:
+    def joined(cls, parts: list[ClaimTensors]) -> ClaimTensors:
         return cls(
             torch.cat([part.vectors for part in parts]),
             torch.cat([part.weights for part in parts]),
@@ -46,26 +39,26 @@ class Said:
 
 
 @dataclass
-class Claims:
+class ClaimTable:
     """Claims of captions, caption k of image i at 5 i + k: each a phrase of the table, with a weight."""
 
     table: Array  # (phrases, 384) unit vectors
     offsets: Ints
     phrases: Ints
-    weights: NDArray[np.float32]
+    weights: Floats32
 
-    def read(self, captions: Ints) -> Said:
+    def read(self, captions: Ints) -> ClaimTensors:
         counts = self.offsets[captions + 1] - self.offsets[captions]
         places = runs(self.offsets[captions], counts)
         vectors = np.asarray(self.table[self.phrases[places]], dtype=np.float32)
         weights = torch.from_numpy(self.weights[places])
-        return Said(torch.from_numpy(vectors), weights, torch.from_numpy(counts))
+        return ClaimTensors(torch.from_numpy(vectors), weights, torch.from_numpy(counts))
 
-    def of_images(self, rows: Ints) -> Said:
+    def of_images(self, rows: Ints) -> ClaimTensors:
         """Those of all captions of some images."""
         return self.read((rows[:, None] * PER_IMAGE + np.arange(PER_IMAGE)).reshape(-1))
 
-    def graded(self, images: Ints, captions: Ints, first: int) -> NDArray[np.float32]:
+    def graded(self, images: Ints, captions: Ints, first: int) -> Floats32:
         """Likeness of captions to what the captions of images from the first-th on claim together."""
         found = np.zeros(len(images), dtype=np.float32)
         for row, (image, caption) in enumerate(zip(images.tolist(), captions.tolist())):
@@ -77,17 +70,16 @@ class Claims:
         return found
 
 
-def halved(pairs: Pairs, said: Claims | None) -> Pairs:
+def halved(pairs: Pairs, said: ClaimTable | None) -> Pairs:
     """Graded pairs with likeness of claims as half of their target, where claims are there."""
     rows, columns, target = pairs
     return pairs if said is None else (rows, columns, losses.half(target, said.graded(rows, columns, 1)))
 
 
-def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Claims:
+def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> ClaimTable:
     """Parse all captions; the phrases' vectors are kept in `{name}-claims.npy`, in the order they are met."""
     texts = [text for five in data.captions for text in five]
-    relations = float(SpiceSoft.options["relations"].default)
-    said = [Tuples(graph, relations) for graph in parse_texts(texts, Settings(workers=threads, progress=True))]
+    said = [GraphClaims.of(graph) for graph in kept.graphs(texts, threads=threads)]
     places: dict[str, int] = {}
     numbers = [places.setdefault(phrase, len(places)) for own in said for phrase in own.phrases]
     phrases = list(places)
@@ -98,7 +90,7 @@ def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> Claims:
         return normalise(encoder.encode([phrases[row] for row in rows], centred=False) - phrase_mean())
 
     file = folder / f"{name}-claims.npy"
-    return Claims(
+    return ClaimTable(
         kept.filled(file, (len(phrases), WIDTH), compute, what="claims", threads=threads),
         np.concatenate([[0], np.cumsum([len(own.phrases) for own in said])]).astype(np.int64),
         np.array(numbers, dtype=np.int64),

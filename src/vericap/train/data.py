@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
+from vericap.core.typing import Ints
 from vericap.vision.images import find
 
 PER_IMAGE = 5
@@ -112,7 +112,7 @@ class Draw:
     def __init__(self, count: int, size: int, seed: int) -> None:
         self.count, self.size, self.seed = count, min(size, count), seed
 
-    def batch(self, step: int) -> NDArray[np.int64]:
+    def batch(self, step: int) -> Ints:
         per_pass = max(self.count // self.size, 1)
         order = np.random.default_rng([self.seed, 7, step // per_pass]).permutation(self.count)
         start = (step % per_pass) * self.size

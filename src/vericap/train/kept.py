@@ -1,8 +1,8 @@
-"""What training computes once and keeps on disk: sentence vectors, token states, embedded regions.
+"""What training computes once and keeps on disk: scene graphs, sentence vectors, token states, embedded regions.
 
-Every file is memory-mapped (copied on writing: torch takes no read-only arrays), made in blocks (an interrupted run
-goes on after the last whole block) and, when it is found again, checked: some of its rows are computed anew and
-compared, so files of other data are refused.
+Graphs are in the product's cache. Every file is memory-mapped (copied on writing: torch takes no read-only arrays),
+made in blocks (an interrupted run goes on after the last whole block) and, when it is found again, checked: some of its
+rows are computed anew and compared, so files of other data are refused.
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError
-from vericap.models.vse import Vse
+from vericap.core.errors import InputError
+from vericap.core.settings import Settings
+from vericap.core.typing import Array, Ints
+from vericap.graphs.scene_graph import PackedGraphs
+from vericap.models.vse import VseModel
+from vericap.run.analyses.graphs import Graphs, parse_texts, parser_name
 from vericap.run.progress import Bar
+from vericap.run.runtime import Runtime
 from vericap.text.encoder import WIDTH, Encoder
 from vericap.train.data import PER_IMAGE, Captioned
-from vericap.vision.store import Store, save
+from vericap.vision.store import FeatureStore, save
 
-Array = NDArray[Any]
-Ints = NDArray[np.int64]
 _BLOCK = 512  # images between two notes of how far a file is made
 _ALIKE = 0.95  # cosine; one 8-bit network differs between machines by less than .01
 
@@ -32,7 +34,7 @@ _ALIKE = 0.95  # cosine; one 8-bit network differs between machines by less than
 class StoreFeatures:
     """Features of chosen images as an array (n, regions, width) that reads only the rows asked for."""
 
-    def __init__(self, store: Store, keys: Sequence[str]) -> None:
+    def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
         self._store = store
         self._places = store.places(keys)
         counts = self._places["count"]
@@ -40,7 +42,7 @@ class StoreFeatures:
             few, many = keys[int(counts.argmin())], keys[int(counts.argmax())]
             raise InputError(
                 f"{store.folder}: training needs the same number of regions of every image, but '{few}' has "
-                f"{counts.min()} and '{many}' {counts.max()}; extract with --boxes none"
+                f"{counts.min()} and '{many}' {counts.max()}; extract with `boxes=none`"
             )
         self.shape = (len(keys), int(counts[0]) if len(counts) else 0, store.width)
 
@@ -53,6 +55,23 @@ class StoreFeatures:
         for row, place in enumerate(places):
             found[row] = self._store.at(place)[0]
         return found
+
+
+def graphs(texts: Sequence[str], *, threads: int = 1, progress: bool = True) -> PackedGraphs:
+    """Scene graphs of captions, as the product's own parser makes them; they are kept in its cache."""
+    settings = Settings(workers=threads, progress=progress)
+    return parse_texts(texts, Runtime.of(settings), parser=Graphs.of(settings).parser)
+
+
+def graphs_version() -> str:
+    """Name and version of the parser behind `graphs`."""
+    return parser_name("en", Graphs.of(Settings()).parser)
+
+
+def mean_state(states: Array) -> Array:
+    """Mean of many words' token states: what all words share."""
+    found: Array = np.asarray(states[:200_000], dtype=np.float32).mean(axis=0)
+    return found
 
 
 def sentences(data: Captioned, folder: Path, name: str, *, per_image: int = PER_IMAGE, threads: int = 1) -> Array:
@@ -69,7 +88,7 @@ def sentences(data: Captioned, folder: Path, name: str, *, per_image: int = PER_
     return filled(file, shape, compute, what="sentence vectors", threads=threads)
 
 
-def embedded(features: StoreFeatures, model: Vse, file: Path) -> Array:
+def embedded(features: StoreFeatures, model: VseModel, file: Path) -> Array:
     """Regions (n, regions, 384) float16 as an image-sentence encoder embeds them."""
 
     def compute(rows: Ints) -> Array:
@@ -131,7 +150,7 @@ def _check_states(encoder: Encoder, captions: list[str], file: Path, offsets: In
             kept, expected = states[offsets[place] : offsets[place + 1]], encoder.token_states([captions[place]]).states
             fits = fits and kept.shape == expected.shape and bool(np.abs(kept - expected).max() < 0.1)
     if not fits:
-        raise InputError(f"{file} holds token states of other captions; delete it, or choose another --work folder")
+        raise InputError(f"{file} holds token states of other captions; delete it, or choose another `work=DIR`")
 
 
 def _spread(count: int, most: int = 8) -> Ints:
@@ -182,10 +201,10 @@ def _fill(
 
 def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array], file: Path, done: int) -> None:
     if kept.shape[1:] != shape[1:]:
-        raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another --work folder")
+        raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another `work=DIR`")
     rows = _spread(min(done, shape[0]))
     if len(rows) and _cosines(np.asarray(kept[rows], dtype=np.float32), compute(rows)).min() < _ALIKE:
-        raise InputError(f"{file} holds values of other images; delete it, or choose another --work folder")
+        raise InputError(f"{file} holds values of other images; delete it, or choose another `work=DIR`")
 
 
 def _cosines(a: Array, b: Array) -> Array:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
+
+from vericap.core.typing import Floats32
 
 Tensor = torch.Tensor
-Values = TypeVar("Values", torch.Tensor, NDArray[np.float32])
+Values = TypeVar("Values", torch.Tensor, Floats32)
 
 
 def hardest_negative(scores: Tensor, *, margin: float = 0.2, hardest: float = 1.0) -> Tensor:
@@ -46,8 +46,7 @@ def distillation(scores: Tensor, target: Tensor, scale: Tensor | float = 1.0, bi
 def teacher(captions: Tensor, extra: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Candidates and their target for each image.
 
-    `captions` (images, k, d) are centred unit sentence vectors; every one of them and every `extra` (m, d)
-    one is a
+    `captions` (images, k, d) are centred unit sentence vectors; every one of them and every `extra` (m, d) one is a
     candidate. The target is the mean cosine to the image's captions, the candidate itself left out.
     """
     images, per_image, width = captions.shape

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.train import data
-from vericap.train.trainer import Plan
-from vericap.vision.store import Store
+from vericap.train.trainer import TrainPlan
+from vericap.vision.store import FeatureStore
 
 VALIDATED = 300  # dev photos of SCAN and FAIEr-plus; all pairs with their captions are scored
 
@@ -50,25 +51,30 @@ def add_teacher(parser: argparse.ArgumentParser) -> None:
 
 
 def work_folder(args: argparse.Namespace) -> Path:
-    """The folder of --work, made where it is not there."""
+    """Where vectors of captions are kept, made where it is not there."""
     folder = Path(args.work or args.output)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def parts(args: argparse.Namespace, store: Store) -> Iterator[tuple[str, data.Captioned]]:
+def parts(args: argparse.Namespace, store: FeatureStore) -> Iterator[tuple[str, data.Captioned]]:
     """Named sets of captioned images that are in the store: what to train on, and `dev` last."""
     flickr = args.flickr8k or args.validation
     if flickr is None:
-        raise InputError("name the Flickr8k folder that validates with --validation (or --flickr8k)")
+        raise InputError("name the Flickr8k folder that validates with `validation=DIR` (or `flickr8k=DIR`)")
     if not args.captions and not args.flickr8k:
-        raise InputError("nothing to train on: name COCO files with --captions or a folder with --flickr8k")
+        raise InputError("nothing to train on: name COCO files with `captions=FILE` or a folder with `flickr8k=DIR`")
     if args.captions:
         coco = in_store(data.coco(args.captions, never=args.never), store)
         yield "coco", coco.sample(args.images or len(coco))
     if args.flickr8k:
         yield "flickr8k", in_store(data.flickr8k(flickr, "train"), store)
     yield "dev", in_store(data.flickr8k(flickr, "dev"), store)
+
+
+def encoder_name(given: str) -> str:
+    """How a model names its encoder: a folder by its full path, so that it is found from anywhere."""
+    return given if given in ("", "default") else str(Path(given).resolve())
 
 
 def shares(batch: int, sources: int) -> list[int]:
@@ -85,7 +91,7 @@ def names(key: str) -> tuple[str, ...]:
     return key, padded, f"{padded}.jpg", f"COCO_train2014_{padded}.jpg", f"COCO_val2014_{padded}.jpg"
 
 
-def in_store(wanted: data.Captioned, store: Store) -> data.Captioned:
+def in_store(wanted: data.Captioned, store: FeatureStore) -> data.Captioned:
     """The images that have features, under the store's names."""
     keys, captions = [], []
     for key, texts in zip(wanted.keys, wanted.captions):
@@ -113,8 +119,8 @@ def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
     group.add_argument("--threads", type=int, default=2)
 
 
-def plan_of(args: argparse.Namespace) -> Plan:
-    return Plan(
+def plan_of(args: argparse.Namespace) -> TrainPlan:
+    return TrainPlan(
         steps=args.steps,
         validate=args.validate,
         patience=args.patience,
@@ -123,3 +129,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
         threads=args.threads,
         warmup=min(100, max(args.steps // 10, 1)),
     )
+
+
+def report(trained: Mapping[str, Any], where: str | Path) -> None:
+    """What a finished training says."""
+    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {where}")

@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from vericap.errors import VericapError
+from vericap.core.errors import VericapError
 
 Losses = dict[str, torch.Tensor]  # "loss" is minimised, the others are logged
 
 
 @dataclass
-class Plan:
+class TrainPlan:
     """How long and how fast to train."""
 
     steps: int = 1000
@@ -48,7 +48,9 @@ class Plan:
 
 
 @dataclass
-class State:
+class TrainState:
+    """How far a training is, what validated best, and its log."""
+
     step: int = 0
     best: float = -float("inf")
     best_step: int = -1
@@ -57,14 +59,13 @@ class State:
 
 
 class Trainer:
-    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best
-    (or the last ones)."""
+    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best (or the last)."""
 
     def __init__(
         self,
         model: nn.Module,
         groups: list[dict[str, Any]],
-        plan: Plan,
+        plan: TrainPlan,
         folder: str | Path,
         *,
         describe: Mapping[str, Any] | None = None,
@@ -77,7 +78,7 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(groups, weight_decay=1e-4, betas=(0.9, 0.99))
         self.parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         self.averaged = [p.detach().clone() for p in self.parameters]
-        self.state = State()
+        self.state = TrainState()
         self.describe = {**(describe or {}), "plan": asdict(plan)}
         self._resume()
 
@@ -91,13 +92,13 @@ class Trainer:
         saved = torch.load(self.checkpoint, weights_only=True)
         if json.loads(saved["describe"]) != json.loads(json.dumps(self.describe)):
             raise VericapError(
-                f"{self.folder} holds a training with other options; choose another --output or delete the folder"
+                f"{self.folder} holds a training with other options; choose another `output=DIR` or delete the folder"
             )
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
         for own, old in zip(self.averaged, saved["averaged"]):
             own.copy_(old)
-        self.state = State(**json.loads(saved["state"]))
+        self.state = TrainState(**json.loads(saved["state"]))
 
     def save(self) -> None:
         part = self.checkpoint.with_suffix(".part")
@@ -119,7 +120,7 @@ class Trainer:
         validate: Callable[[], dict[str, float]],
         *,
         until: int | None = None,
-    ) -> State:
+    ) -> TrainState:
         """Train to the end (or to step `until`); `validate` returns figures, `agreement` decides."""
         # Tiny activations would cost hundreds of cycles each. The switch is the whole process's: put it back.
         torch.set_flush_denormal(True)
@@ -134,7 +135,7 @@ class Trainer:
         losses: Callable[[int, np.random.Generator], Losses],
         validate: Callable[[], dict[str, float]],
         until: int | None,
-    ) -> State:
+    ) -> TrainState:
         plan, state = self.plan, self.state
         end = plan.steps if until is None else min(until, plan.steps)
         started, sums = time.monotonic(), dict[str, float]()

@@ -8,13 +8,14 @@ other captions. Retrieval alone picks the wrong checkpoint for a metric.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float32]
+from vericap.core.typing import Floats32, Ints
+
+Pairs = tuple[Ints, Ints, Floats32]  # images, captions, target
 NEAR = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)  # ranks of other images' captions
 
 
-def recall(scores: Array, *, per_image: int = 5) -> dict[str, float]:
+def recall(scores: Floats32, *, per_image: int = 5) -> dict[str, float]:
     """R@1/5/10 in percent: image to text and text to image. Captions of image i are columns i*per_image..."""
     images = len(scores)
     own = np.arange(images * per_image) // per_image
@@ -29,9 +30,8 @@ def recall(scores: Array, *, per_image: int = 5) -> dict[str, float]:
     return found
 
 
-def near_pairs(captions: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """Images, caption columns and teacher targets of graded pairs; `captions` (images, k, d) centred unit
-    vectors."""
+def near_pairs(captions: Floats32) -> Pairs:
+    """Images, caption columns and teacher targets of graded pairs; `captions` (images, k, d): centred unit vectors."""
     images, per_image, width = captions.shape
     flat = captions.reshape(-1, width)
     target = captions.mean(axis=1) @ flat.T
@@ -48,7 +48,7 @@ def near_pairs(captions: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], A
     return np.array(rows), np.array(columns), np.array(values, dtype=np.float32)
 
 
-def agreement(scores: Array, pairs: tuple[NDArray[np.int64], NDArray[np.int64], Array]) -> float:
+def agreement(scores: Floats32, pairs: Pairs) -> float:
     """Spearman's rank correlation with the teacher on the near pairs, in percent."""
     from scipy.stats import spearmanr
 

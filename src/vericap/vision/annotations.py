@@ -7,14 +7,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from vericap.errors import InputError, Problem
-from vericap.vision.objects import Box, Objects, of_labels
-
-if TYPE_CHECKING:
-    from vericap.run.batch import Settings
+from vericap.core.errors import InputError, Problem
+from vericap.vision.objects import Box, ImageObjects, Instance, of_labels
+from vericap.vision.stamp import Stamp, stamp
 
 MAX_XML = 10 * 1024 * 1024
 _COCO_NUMBER = re.compile(r"^(?:COCO_[a-z]+20\d\d_)?0*(\d+)$")
@@ -31,22 +30,47 @@ def spellings(key: str) -> list[str]:
 class Annotated:
     """A table image -> objects, looked up by any spelling of the image's key."""
 
-    def __init__(self, name: str, table: Mapping[str, Objects | Problem]) -> None:
+    def __init__(self, name: str, table: Mapping[str, ImageObjects | Problem]) -> None:
         self.name = name
-        self._table: dict[str, Objects | Problem] = {}
+        self._table: dict[str, ImageObjects | Problem] = {}
         for key, found in table.items():
             for spelling in spellings(key):
                 self._table.setdefault(spelling, found)
         self._table.update(table)  # the exact key wins
 
-    def objects(self, keys: Sequence[str], settings: Settings | None = None) -> list[Objects | Problem]:
+    def objects(self, keys: Sequence[str]) -> list[ImageObjects | Problem]:
         return [self.one(key) for key in keys]
 
-    def one(self, key: str) -> Objects | Problem:
+    def one(self, key: str) -> ImageObjects | Problem:
         for spelling in spellings(str(key)):
             if spelling in self._table:
                 return self._table[spelling]
         return Problem(str(key), "no objects are given for this image", self.name)
+
+
+def check_source(path: Path) -> None:
+    """Refuse what is no file or folder of annotations, without opening it."""
+    if not path.is_dir() and not re.search(r"\.(jsonl?(\.gz)?|xml)$", path.name.lower()):
+        raise InputError(
+            f"the object source '{path}' is not known; give detector, a .json / .jsonl / VOC folder, "
+            "a detector as model.onnx or hub/NAME, or several joined by '+'"
+        )
+    if not path.exists():
+        raise InputError(f"{path}: cannot be read as an object file (no such file)")
+
+
+def source_name(path: Path) -> str:
+    """What a signature says of a file or folder: its name and, of a JSON file, a digest of its content."""
+    return _name(path, stamp(path)) if path.suffix.lower() != ".xml" and not path.is_dir() else path.name
+
+
+@lru_cache(maxsize=64)
+def _name(path: Path, _: Stamp) -> str:
+    return f"{path.name}:{_digest(_text(path))}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 def open_source(path: Path) -> Annotated:
@@ -56,7 +80,7 @@ def open_source(path: Path) -> Annotated:
     if path.suffix.lower() == ".xml":
         return Annotated(path.name, dict([voc_file(path)]))
     text = _text(path)
-    name = f"{path.name}:{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+    name = f"{path.name}:{_digest(text)}"
     if re.search(r"\.jsonl(\.gz)?$", path.name.lower()):
         return Annotated(name, detection_lines(text, path))
     try:
@@ -80,14 +104,14 @@ def _text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read as an object file ({error})") from error
 
 
-def _entry(key: str, value: Any, path: Path) -> Objects | Problem:
+def _entry(key: str, value: Any, path: Path) -> ImageObjects | Problem:
     try:
         return of_labels(value)
     except (ValueError, TypeError, KeyError) as error:
         return Problem(key, f"its objects cannot be read: {error}", str(path))
 
 
-def detection_lines(text: str, path: Path) -> dict[str, Objects | Problem]:
+def detection_lines(text: str, path: Path) -> dict[str, ImageObjects | Problem]:
     """One JSON record a line, as `vericap detect` writes them."""
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -99,9 +123,9 @@ def detection_lines(text: str, path: Path) -> dict[str, Objects | Problem]:
     return records(rows, path)
 
 
-def records(rows: Sequence[Any], path: Path) -> dict[str, Objects | Problem]:
+def records(rows: Sequence[Any], path: Path) -> dict[str, ImageObjects | Problem]:
     """Records {"image": key, "labels": ...}; `id` or `image_id` serve as the key too."""
-    table: dict[str, Objects | Problem] = {}
+    table: dict[str, ImageObjects | Problem] = {}
     for number, row in enumerate(rows, 1):
         key = (
             next((row[k] for k in ("image", "image_id", "id") if row.get(k) is not None), None)
@@ -117,35 +141,35 @@ def records(rows: Sequence[Any], path: Path) -> dict[str, Objects | Problem]:
     return table
 
 
-def coco_instances(data: Mapping[str, Any], path: Path) -> dict[str, Objects | Problem]:
+def coco_instances(data: Mapping[str, Any], path: Path) -> dict[str, ImageObjects | Problem]:
     """COCO instances JSON; images without annotations are images without objects."""
     try:
         names = {category["id"]: str(category["name"]) for category in data["categories"]}
         images = {image["id"]: image for image in data.get("images") or ()}
-        rows: dict[Any, list[tuple[str, float | None, Box | None]]] = {key: [] for key in images}
+        rows: dict[Any, list[Instance]] = {key: [] for key in images}
         for item in data["annotations"]:
             box = item.get("bbox")
             corners = None if not box else (box[0], box[1], box[0] + box[2], box[1] + box[3])
             rows.setdefault(item["image_id"], []).append((names[item["category_id"]], item.get("score"), corners))
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"{path}: not COCO instances as the COCO tools write them ({error!r})") from error
-    table: dict[str, Objects | Problem] = {}
+    table: dict[str, ImageObjects | Problem] = {}
     for key, found in rows.items():
         image = images.get(key, {})
         size = (int(image["width"]), int(image["height"])) if {"width", "height"} <= image.keys() else None
-        objects = Objects.of(found, size)
+        objects = ImageObjects.of(found, size)
         table[str(key)] = objects
         if image.get("file_name"):
             table.setdefault(str(image["file_name"]), objects)
     return table
 
 
-def voc_folder(folder: Path) -> dict[str, Objects | Problem]:
+def voc_folder(folder: Path) -> dict[str, ImageObjects | Problem]:
     """A folder of PASCAL VOC XML files; one that cannot be read is a problem of its image alone."""
     files = sorted(folder.rglob("*.xml"))
     if not files:
         raise InputError(f"{folder}: no PASCAL VOC .xml file in this folder")
-    table: dict[str, Objects | Problem] = {}
+    table: dict[str, ImageObjects | Problem] = {}
     for file in files:
         try:
             key, objects = voc_file(file)
@@ -156,13 +180,13 @@ def voc_folder(folder: Path) -> dict[str, Objects | Problem]:
     return table
 
 
-def voc_file(file: Path) -> tuple[str, Objects]:
+def voc_file(file: Path) -> tuple[str, ImageObjects]:
     """The image name and objects of one VOC file."""
     root = _xml(file)
     if root.tag != "annotation":
         raise InputError(f"{file}: the root is <{root.tag}>, not <annotation>: not a PASCAL VOC file")
     number: Callable[[Any, str], float] = lambda node, tag: float(node.findtext(tag))  # noqa: E731
-    rows: list[tuple[str, float | None, Box | None]] = []
+    rows: list[Instance] = []
     try:
         for item in root.findall("object"):
             label, box = item.findtext("name"), item.find("bndbox")
@@ -176,7 +200,7 @@ def voc_file(file: Path) -> tuple[str, Objects]:
         shape = None if size is None else (int(number(size, "width")), int(number(size, "height")))
     except (TypeError, ValueError) as error:
         raise InputError(f"{file}: a box or size is not a number ({error})") from error
-    return root.findtext("filename") or file.stem, Objects.of(rows, shape)
+    return root.findtext("filename") or file.stem, ImageObjects.of(rows, shape)
 
 
 def _xml(file: Path) -> Any:

@@ -11,14 +11,12 @@ import csv
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, require
+from vericap.core.errors import InputError, require
+from vericap.core.typing import Array
 
-Array = NDArray[Any]
 Item = tuple[str, Array, Array]
 TSV_FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 

@@ -1,6 +1,6 @@
 """Object detection by ONNX Runtime: the shipped network, or any ONNX file with a description beside it.
 
-`model.onnx` is described by `model.json` (see `Layout`; docs/objects.md lists every key) or at the least by
+`model.onnx` is described by `model.json` (see `DetectorLayout`; docs/objects.md lists every key) or at the least by
 `model.txt`, one label a line. The shipped detector is described in the same way.
 """
 
@@ -10,27 +10,28 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, VericapError
-from vericap.models import store
-from vericap.vision.objects import Box, Objects
+from vericap.core import keys, onnx, shipped
+from vericap.core.errors import InputError, VericapError
+from vericap.core.typing import Array, Floats32
+from vericap.vision.objects import Box, ImageObjects
+from vericap.vision.stamp import Stamp, stamp
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Floats = NDArray[np.float32]
 SHIPPED = "detector"
 FLOOR = 0.05  # detections less sure than this are never kept
 LIMIT = 100  # detections kept per image
 
 
 @dataclass(frozen=True)
-class Layout:
+class DetectorLayout:
     """What a detector file expects and gives."""
 
     labels: tuple[str, ...]
@@ -55,7 +56,7 @@ class Layout:
     threshold: float = 0.35
 
     @classmethod
-    def read(cls, given: dict[str, Any], where: str) -> Layout:
+    def read(cls, given: dict[str, Any], where: str) -> DetectorLayout:
         """From a description; unknown keys and impossible values are named."""
         known = {field.name for field in fields(cls)}
         unknown = [key for key in given if key not in known]
@@ -84,12 +85,12 @@ class Layout:
 class Detector:
     """A detector network with its labels. `name` and `version` identify it in signatures and caches."""
 
-    def __init__(self, model: Path, layout: Layout, *, name: str, version: str, threads: int = 1) -> None:
+    def __init__(self, model: Path, layout: DetectorLayout, *, name: str, version: str, threads: int = 1) -> None:
         self.name, self.version, self.layout = name, version, layout
         self.labels, self.threshold = layout.labels, layout.threshold
         # One image per run and one thread per run: several images at once use several cores best.
         self._workers = threads
-        self._session = store.session(model, threads=1)
+        self._session = onnx.session(model, threads=1)
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
             raise InputError(f"{model}: a detector takes one input, this file has {len(inputs)}")
@@ -105,22 +106,19 @@ class Detector:
     @classmethod
     def shipped(cls, *, threads: int = 1) -> Detector:
         """The detector inside the package."""
-        meta = store.meta(SHIPPED)
-        layout = Layout.read({key: meta[key] for key in ("labels", "size", "threshold")}, SHIPPED)
-        model = store.path(SHIPPED, "detector.onnx")
+        meta = shipped.meta(SHIPPED)
+        layout = DetectorLayout.read({key: meta[key] for key in ("labels", "size", "threshold")}, SHIPPED)
+        model = shipped.path(SHIPPED, "detector.onnx")
         return cls(model, layout, name=meta["name"], version=meta["version"], threads=threads)
 
     @classmethod
     def open(cls, model: str | Path, *, threads: int = 1) -> Detector:
         """An ONNX file with its description (`.json`) or label list (`.txt`) beside it."""
         model = Path(model)
-        if not model.is_file():
-            raise InputError(f"{model}: no such detector file")
-        layout = _description(model)
-        version = store.sha256(model)[:12]
-        return cls(model, layout, name=model.stem, version=version, threads=threads)
+        layout = description(model)
+        return cls(model, layout, name=model.stem, version=version(model), threads=threads)
 
-    def detect(self, images: Sequence[Image], *, threshold: float | None = None) -> list[Objects]:
+    def detect(self, images: Sequence[Image], *, threshold: float | None = None) -> list[ImageObjects]:
         """The objects of each image, surest first."""
         level = self.threshold if threshold is None else threshold
         if self._workers == 1 or len(images) < 2:
@@ -128,7 +126,7 @@ class Detector:
         with ThreadPoolExecutor(self._workers) as pool:
             return list(pool.map(lambda image: self._one(image, level), images))
 
-    def _one(self, image: Image, threshold: float) -> Objects:
+    def _one(self, image: Image, threshold: float) -> ImageObjects:
         pixels, ratio = self._pixels(image)
         try:
             outputs = self._session.run(self._outputs, {self._input.name: pixels})
@@ -140,9 +138,9 @@ class Detector:
         np.clip(boxes, 0, np.array([width, height] * 2), out=boxes)
         kept = select(scores, boxes, threshold=max(threshold, FLOOR), overlap=self.layout.overlap)
         found = [(self.labels[label], round(float(score), 4), _rounded(box)) for label, score, box in kept]
-        return Objects.of(found, (width, height))
+        return ImageObjects.of(found, (width, height))
 
-    def _pixels(self, image: Image) -> tuple[NDArray[Any], tuple[float, float]]:
+    def _pixels(self, image: Image) -> tuple[Array, tuple[float, float]]:
         """The network's input, and input pixels per image pixel along x and y."""
         from PIL import Image as Pillow
 
@@ -155,7 +153,7 @@ class Detector:
             height = min(high, max(1, round(image.height * ratio)))
         canvas = np.full((high, wide, 3), layout.pad, dtype=np.uint8)
         canvas[:height, :width] = np.asarray(image.resize((width, height), Pillow.Resampling.BILINEAR))
-        pixels: NDArray[Any] = canvas[..., ::-1] if layout.channels == "bgr" else canvas
+        pixels: Array = canvas[..., ::-1] if layout.channels == "bgr" else canvas
         if self._input.type != "tensor(uint8)":
             mean, std = np.array(layout.mean, np.float32), np.array(layout.std, np.float32)
             pixels = (pixels.astype(np.float32) * np.float32(layout.scale) - mean) / std
@@ -165,7 +163,7 @@ class Detector:
             pixels = pixels.transpose(2, 0, 1)
         return np.ascontiguousarray(pixels[None]), (width / image.width, height / image.height)
 
-    def _decode(self, outputs: list[Any]) -> tuple[Floats, Floats]:
+    def _decode(self, outputs: list[Any]) -> tuple[Floats32, Floats32]:
         """Outputs of one image -> scores (n, classes) and corner boxes x0 y0 x1 y1 in input pixels."""
         layout, count = self.layout, len(self.labels)
         if layout.rows:
@@ -181,7 +179,7 @@ class Detector:
         return scores, _corners(boxes.astype(np.float32), layout, self._size)
 
 
-def _geometry(shape: Sequence[Any], layout: Layout, where: str) -> tuple[bool, tuple[int, int]]:
+def _geometry(shape: Sequence[Any], layout: DetectorLayout, where: str) -> tuple[bool, tuple[int, int]]:
     """Whether channels come first, and the input's width and height."""
     if len(shape) != 4:
         raise InputError(f"{where}: the input has {len(shape)} dimensions, a detector takes images (4)")
@@ -194,23 +192,36 @@ def _geometry(shape: Sequence[Any], layout: Layout, where: str) -> tuple[bool, t
     return first, (wide, high)
 
 
-def _description(model: Path) -> Layout:
+def version(model: Path) -> str:
+    """An ONNX detector by its content and its description: either moves what it finds."""
+    return keys.content_key(repr(description(model)), _digest(model, stamp(model)))[:12]
+
+
+@lru_cache(maxsize=8)
+def _digest(model: Path, _: Stamp) -> str:
+    return shipped.sha256(model)
+
+
+def description(model: Path) -> DetectorLayout:
+    """How to drive an ONNX detector, from the file beside it."""
+    if not model.is_file():
+        raise InputError(f"{model}: no such detector file")
     described, listed = model.with_suffix(".json"), model.with_suffix(".txt")
     try:
         if described.is_file():
             given = json.loads(described.read_text("utf-8-sig"))
             if not isinstance(given, dict):
                 raise InputError(f"{described}: expected an object with 'labels'")
-            return Layout.read(given, str(described))
+            return DetectorLayout.read(given, str(described))
         if listed.is_file():
             labels = [line.strip() for line in listed.read_text("utf-8-sig").splitlines() if line.strip()]
-            return Layout.read({"labels": labels}, str(listed))
+            return DetectorLayout.read({"labels": labels}, str(listed))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{model}: its description cannot be read ({error})") from error
     raise InputError(f"{model}: needs {described.name} (description) or {listed.name} (labels) beside it")
 
 
-def _activate(scores: Floats, layout: Layout) -> Floats:
+def _activate(scores: Floats32, layout: DetectorLayout) -> Floats32:
     if layout.activation == "sigmoid":
         return (1 / (1 + np.exp(-np.clip(scores, -60, 60)))).astype(np.float32)
     if layout.activation == "softmax":
@@ -219,7 +230,7 @@ def _activate(scores: Floats, layout: Layout) -> Floats:
     return scores
 
 
-def _one_hot(scores: Any, classes: Any, count: int) -> Floats:
+def _one_hot(scores: Any, classes: Any, count: int) -> Floats32:
     """One class number per box -> a row of scores; numbers outside the label list are dropped."""
     table = np.zeros((len(scores), count), dtype=np.float32)
     numbers = np.asarray(classes).astype(np.int64)
@@ -228,7 +239,7 @@ def _one_hot(scores: Any, classes: Any, count: int) -> Floats:
     return table
 
 
-def _split_rows(rows: Floats, count: int, layout: Layout) -> tuple[Floats, Floats]:
+def _split_rows(rows: Floats32, count: int, layout: DetectorLayout) -> tuple[Floats32, Floats32]:
     start = 5 if layout.objectness else 4
     extra = 0 if layout.background is None else 1
     if rows.shape[1] != start + count + extra and rows.shape[0] == start + count + extra:
@@ -237,7 +248,7 @@ def _split_rows(rows: Floats, count: int, layout: Layout) -> tuple[Floats, Float
     return (scores * rows[:, 4:5] if layout.objectness else scores), rows[:, :4]
 
 
-def _corners(boxes: Floats, layout: Layout, size: tuple[int, int]) -> Floats:
+def _corners(boxes: Floats32, layout: DetectorLayout, size: tuple[int, int]) -> Floats32:
     if layout.box == "yxyx":
         boxes = boxes[:, [1, 0, 3, 2]]
     elif layout.box == "cxcywh":
@@ -248,14 +259,14 @@ def _corners(boxes: Floats, layout: Layout, size: tuple[int, int]) -> Floats:
 
 
 def select(
-    scores: Floats, boxes: Floats, *, threshold: float, overlap: float | None, limit: int = LIMIT
-) -> list[tuple[int, float, Floats]]:
+    scores: Floats32, boxes: Floats32, *, threshold: float, overlap: float | None, limit: int = LIMIT
+) -> list[tuple[int, float, Floats32]]:
     """Boxes of each class that are sure enough and not a weaker view of a surer one: (class, score, box)."""
     rows, classes = np.nonzero(scores >= threshold)
     values = scores[rows, classes]
     order = np.argsort(-values, kind="stable")
     rows, classes, values = rows[order], classes[order], values[order]
-    kept: list[tuple[int, float, Floats]] = []
+    kept: list[tuple[int, float, Floats32]] = []
     gone = np.zeros(len(rows), dtype=bool)
     for place, (row, label) in enumerate(zip(rows, classes)):
         if gone[place]:
@@ -269,15 +280,15 @@ def select(
     return kept
 
 
-def intersection_over_union(box: Floats, others: Floats) -> Floats:
+def intersection_over_union(box: Floats32, others: Floats32) -> Floats32:
     """Share of the union of two boxes that both cover; 0 for boxes without area."""
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     common = np.prod(np.clip(high - low, 0, None), axis=1)
     area = np.prod(np.clip(others[:, 2:] - others[:, :2], 0, None), axis=1)
     total = float(np.prod(np.clip(box[2:] - box[:2], 0, None))) + area - common
-    return np.divide(common, total, out=np.zeros_like(common), where=total > 0)
+    return np.asarray(np.divide(common, total, out=np.zeros_like(common), where=total > 0))
 
 
-def _rounded(box: Floats) -> Box:
+def _rounded(box: Floats32) -> Box:
     x0, y0, x1, y1 = (round(float(value), 1) for value in box)
     return x0, y0, x1, y1

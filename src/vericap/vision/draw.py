@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from vericap.vision.objects import Objects
+from vericap.vision.objects import ImageObjects
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,7 +30,7 @@ def colour(label: str) -> str:
     return COLOURS[zlib.crc32(label.encode()) % len(COLOURS)]
 
 
-def draw(image: Image, objects: Objects) -> Image:
+def draw(image: Image, objects: ImageObjects) -> Image:
     """A copy of the image with a frame, label and score for each box, the surest on top."""
     from PIL import ImageDraw, ImageFont
 

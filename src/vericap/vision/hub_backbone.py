@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import VericapError, require
+from vericap.core.errors import VericapError, require
+from vericap.core.typing import Floats32
 from vericap.vision.hub_detector import weights_version
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Array = NDArray[np.float32]
 PREFIX = "hub:"
 _EXTRA = 16  # class and register tokens before the patches, at most
 
@@ -50,7 +49,7 @@ class HubBackbone:
         resized = self.size != getattr(self._config, "image_size", self.size)
         self._given = {"interpolate_pos_encoding": True} if resized and "interpolate_pos_encoding" in accepts else {}
 
-    def map(self, image: Image) -> Array:
+    def map(self, image: Image) -> Floats32:
         """(height, width, d) of one image, squeezed to a square so that windows cover all of it."""
         from PIL import Image as pil
 
@@ -61,7 +60,7 @@ class HubBackbone:
             found = self._model(pixel_values=pixels, **self._given).last_hidden_state
         return self._grid(np.asarray(found[0].float().numpy(), dtype=np.float32))
 
-    def _grid(self, found: Array) -> Array:
+    def _grid(self, found: Floats32) -> Floats32:
         if found.ndim == 3:  # (d, height, width) of a convolution
             return np.ascontiguousarray(found.transpose(1, 2, 0))
         tokens = len(found)

@@ -4,46 +4,42 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vericap.errors import VericapError, require
+from vericap.core import shipped
+from vericap.core.errors import VericapError, require
 from vericap.vision.detector import FLOOR, LIMIT
-from vericap.vision.objects import Box, Objects
+from vericap.vision.objects import ImageObjects, Instance
+from vericap.vision.stamp import Stamp, stamp
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+THRESHOLD = 0.5  # objects less sure are left out where no other threshold is asked for
 
 
 class HubDetector:
     """Any model transformers opens as an object detector (DETR, YOLOS, RT-DETR, ...)."""
 
-    def __init__(self, model: str, *, threshold: float = 0.5) -> None:
+    def __init__(self, model: str, *, threshold: float = THRESHOLD) -> None:
         self._torch = require("torch", "hub", "a hub detector")
-        transformers = require("transformers", "hub", "a hub detector")
-        try:
-            self._processor = transformers.AutoImageProcessor.from_pretrained(model)
-            # Weights are read from safetensors alone: other formats may carry code.
-            self._model = transformers.AutoModelForObjectDetection.from_pretrained(model, use_safetensors=True)
-        except (OSError, ValueError, ImportError, KeyError) as error:
-            raise VericapError(
-                f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give the name "
-                "of a reachable object-detection model, or a folder with config, weights and preprocessor"
-            ) from error
-        self._model.eval()
+        self._processor = _open(model, "AutoImageProcessor")
+        # Weights are read from safetensors alone: other formats may carry code.
+        self._model = _open(model, "AutoModelForObjectDetection", use_safetensors=True).eval()
         config = self._model.config
-        self.name = Path(model).name
-        self.version = str(getattr(config, "_commit_hash", None) or "") or weights_version(Path(model), config)
+        self.name, self.version = Path(model).name, version(model)
         self.threshold = threshold
         self.labels = tuple(str(config.id2label[number]) for number in sorted(config.id2label))
         self._names: dict[int, str] = {int(number): str(label) for number, label in config.id2label.items()}
 
-    def detect(self, images: Sequence[Image], *, threshold: float | None = None) -> list[Objects]:
+    def detect(self, images: Sequence[Image], *, threshold: float | None = None) -> list[ImageObjects]:
         """The objects of each image, surest first."""
         level = max(FLOOR, self.threshold if threshold is None else threshold)
         return [self._one(image, level) for image in images]
 
-    def _one(self, image: Image, level: float) -> Objects:
+    def _one(self, image: Image, level: float) -> ImageObjects:
         inputs = self._processor(images=image, return_tensors="pt")
         with self._torch.inference_mode():
             outputs = self._model(**inputs)
@@ -51,7 +47,7 @@ class HubDetector:
         found: dict[str, Any] = self._processor.post_process_object_detection(
             outputs, threshold=level, target_sizes=sizes
         )[0]
-        rows: list[tuple[str, float | None, Box | None]] = []
+        rows: list[Instance] = []
         for label, score, box in zip(found["labels"].tolist(), found["scores"].tolist(), found["boxes"].tolist()):
             x0, x1 = (round(min(max(v, 0.0), float(image.width)), 1) for v in (box[0], box[2]))
             y0, y1 = (round(min(max(v, 0.0), float(image.height)), 1) for v in (box[1], box[3]))
@@ -59,13 +55,35 @@ class HubDetector:
             if name and name.upper() not in ("N/A", "NO OBJECT"):
                 rows.append((name, round(score, 4), (x0, y0, x1, y1)))
         rows.sort(key=lambda row: -(row[1] or 0.0))
-        return Objects.of(rows[:LIMIT], image.size)
+        return ImageObjects.of(rows[:LIMIT], image.size)
+
+
+def version(model: str) -> str:
+    """The commit of a hub's model; of a local folder a digest of its configuration and weights. Opens no network."""
+    return _version(model, stamp(Path(model)))
+
+
+@lru_cache(maxsize=8)
+def _version(model: str, _: Stamp) -> str:
+    config = _open(model, "AutoConfig")
+    return str(getattr(config, "_commit_hash", None) or "") or weights_version(Path(model), config)
+
+
+def _open(model: str, kind: str, **options: Any) -> Any:
+    """What a class of transformers reads from a model, or why it cannot."""
+    transformers = require("transformers", "hub", "a hub detector")
+    try:
+        return getattr(transformers, kind).from_pretrained(model, **options)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise VericapError(
+            f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give the name "
+            "of a reachable object-detection model, or a folder with config, weights and preprocessor"
+        ) from error
 
 
 def weights_version(folder: Path, config: Any) -> str:
     """The version of a local folder: its configuration and weight files."""
     digest = hashlib.sha256(config.to_json_string().encode())
     for file in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
+        digest.update(bytes.fromhex(shipped.sha256(file)))
     return digest.hexdigest()[:12]

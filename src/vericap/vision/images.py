@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from vericap.errors import InputError
-from vericap.run import cache
+from vericap.core import keys
+from vericap.core.errors import InputError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,7 +51,7 @@ def find(key: str | int, folder: str | Path) -> Path:
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError(f"the image folder {root} does not exist; name an existing folder with --images")
+        raise InputError(f"the image folder {root} does not exist; name an existing folder with `images=DIR`")
     inside = _inside(str(key), root)
     for name in _names(inside):
         found = root / name
@@ -172,7 +172,7 @@ def _deep_grey(image: Image) -> Image:
 
 def content_key(data: bytes) -> str:
     """The name of an image's content, for caches."""
-    return cache.key(data)
+    return keys.content_key(data)
 
 
 @dataclass(frozen=True)

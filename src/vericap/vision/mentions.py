@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from vericap.models import store
+from vericap.core import shipped
 from vericap.vision.objects import canonical, tidy
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[^\sa-z0-9]")
+_HYPHEN = "-"  # between words, not a word
 _ARTICLES = {"a", "an", "the", "any", "some", "two", "three", "several"}
 _ABSENT = {"no", "without"}
 # "orange" is a colour far more often than a fruit: it counts where it can only be a noun.
@@ -40,11 +41,11 @@ class Mention:
 
     text: str
     classes: tuple[str, ...]
-    start: int  # in words
+    start: int  # in words: `spans` tells where they stand
 
 
 @dataclass(frozen=True)
-class Words:
+class ClassWords:
     """The table: phrase -> classes; an empty list is a phrase to pass over."""
 
     classes: tuple[str, ...]
@@ -57,13 +58,13 @@ class Words:
 
 
 @lru_cache(maxsize=1)
-def words() -> Words:
-    data: dict[str, Any] = json.loads(store.path("chair", "words.json").read_text("utf-8"))
+def class_words() -> ClassWords:
+    data: dict[str, Any] = json.loads(shipped.path("chair", "words.json").read_text("utf-8"))
     longest: dict[str, int] = {}
     for phrase in (*data["words"], *data["evidence"]):
         first, *rest = phrase.split(" ")
         longest[first] = max(longest.get(first, 0), 1 + len(rest))
-    return Words(
+    return ClassWords(
         tuple(data["classes"]),
         {phrase: tuple(classes) for phrase, classes in data["words"].items()},
         {phrase: tuple(classes) for phrase, classes in data["evidence"].items()},
@@ -76,7 +77,7 @@ def words() -> Words:
 
 def class_of(label: str) -> tuple[str, ...]:
     """The COCO classes an object's label may mean; none for a label outside them."""
-    table = words()
+    table = class_words()
     name = canonical(tidy(label))
     return (name,) if name in table.classes else table.phrases.get(name, ())
 
@@ -89,8 +90,8 @@ def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
     to be absent ("no people") are passed over. With `evidence` the reading is the generous one for references:
     likenesses count, and so do words too wide to be judged ("desk", "glass", "fruit").
     """
-    tokens = [_bare(token) for token in _TOKEN.findall(caption.lower()) if token != "-"]
-    table, found, place = words(), [], 0
+    tokens = [_bare(token) for token in _TOKEN.findall(caption.lower()) if token != _HYPHEN]
+    table, found, place = class_words(), [], 0
     while place < len(tokens):
         length, classes = _longest(tokens, place, table, evidence)
         if classes and not _passed_over(tokens, place, length, table, evidence):
@@ -99,11 +100,18 @@ def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
     return tuple(found)
 
 
+def spans(caption: str) -> list[tuple[int, int]]:
+    """Letters of the words that a mention's `start` counts: the first, and the one after the last."""
+    letters = [place for place, letter in enumerate(caption) for _ in letter.lower()]  # some are two in lower case
+    found = [match.span() for match in _TOKEN.finditer(caption.lower()) if match.group() != _HYPHEN]
+    return [(letters[start], letters[end - 1] + 1) for start, end in found]
+
+
 def _bare(token: str) -> str:
     return token[:-2] if token.endswith("'s") else token
 
 
-def _longest(tokens: list[str], place: int, table: Words, evidence: bool) -> tuple[int, tuple[str, ...]]:
+def _longest(tokens: list[str], place: int, table: ClassWords, evidence: bool) -> tuple[int, tuple[str, ...]]:
     """Length and classes of the longest phrase of the table that starts here; 0 for none."""
     limit = table.longest.get(tokens[place], 0)
     for length in range(min(limit, len(tokens) - place), 0, -1):
@@ -124,7 +132,7 @@ def _is_fruit(tokens: list[str], place: int) -> bool:
     return before in _BEFORE_FRUIT and after in _AFTER_FRUIT
 
 
-def _passed_over(tokens: list[str], place: int, length: int, table: Words, evidence: bool) -> bool:
+def _passed_over(tokens: list[str], place: int, length: int, table: ClassWords, evidence: bool) -> bool:
     """Whether the phrase is a likeness of the object, or said to be absent."""
     before = place - 1
     after = tokens[place + length] if place + length < len(tokens) else ""

@@ -14,26 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, VericapError
-from vericap.models import store as models
-from vericap.run.batch import Batch
-from vericap.run.cache import Cache, key
-from vericap.run.progress import progress
+from vericap.core import onnx, shipped
+from vericap.core.errors import InputError, VericapError
+from vericap.core.typing import Floats32
 from vericap.vision.hub_backbone import PREFIX, HubBackbone
-from vericap.vision.store import Regions, Store, fingerprint
+from vericap.vision.store import fingerprint
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Array = NDArray[np.float32]
 LEVELS = (1, 2, 3)  # the whole image, 2 x 2 and 3 x 3 windows
+WIDTH = 1280  # channels of the shipped backbone's map
 MOST = 36  # regions per image; boxes of a detector fill what the windows leave
-Boxes = Callable[["Image"], Array]  # image -> (n, 4) boxes in pixels, best first
+Boxes = Callable[["Image"], Floats32]  # image -> (n, 4) boxes in pixels, best first
 
 
-def pyramid(levels: Sequence[int] = LEVELS) -> Array:
+def pyramid(levels: Sequence[int] = LEVELS) -> Floats32:
     """Boxes (x0, y0, x1, y1) of g x g windows for every level g, as shares of the image's sides, row by
     row."""
     boxes = [
@@ -45,7 +42,7 @@ def pyramid(levels: Sequence[int] = LEVELS) -> Array:
     return np.array(boxes, dtype=np.float32).reshape(-1, 4)
 
 
-def coverage(low: Array, high: Array, cells: int) -> Array:
+def coverage(low: Floats32, high: Floats32, cells: int) -> Floats32:
     """How much of each of `cells` equal cells lies between `low` and `high` (shares): (boxes, cells)."""
     edges = np.arange(cells + 1, dtype=np.float64)
     start, end = low.astype(np.float64) * cells, high.astype(np.float64) * cells
@@ -53,7 +50,7 @@ def coverage(low: Array, high: Array, cells: int) -> Array:
     return np.asarray(np.clip(inside, 0.0, None), dtype=np.float32)
 
 
-def pool(features: Array, boxes: Array) -> Array:
+def pool(features: Floats32, boxes: Floats32) -> Floats32:
     """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
     error."""
     features = np.ascontiguousarray(features)  # networks give the channels first
@@ -66,7 +63,7 @@ def pool(features: Array, boxes: Array) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _cells(boxes: bytes, height: int, width: int) -> list[tuple[slice, slice, Array]]:
+def _cells(boxes: bytes, height: int, width: int) -> list[tuple[slice, slice, Floats32]]:
     """Cells each box touches, and their shares of it; most images have the same boxes, the windows."""
     shares = np.frombuffer(boxes, dtype=np.float32).reshape(-1, 4)
     found = []
@@ -104,8 +101,8 @@ class Extractor:
             self._hub = HubBackbone(str(model).removeprefix(PREFIX), size=size, threads=threads)
             self.name, digest, default = self._hub.name, self._hub.version, self._hub.size
         elif model is None:
-            meta = models.meta("backbone")
-            self.file = models.path("backbone", meta["model"])
+            meta = shipped.meta("backbone")
+            self.file = shipped.path("backbone", meta["model"])
             self.name, digest, default = meta["name"], meta["files"][meta["model"]], int(meta["size"])
         else:
             self.file = Path(model)
@@ -113,7 +110,7 @@ class Extractor:
                 raise InputError(f"the backbone {model} does not exist; name an ONNX file")
             meta = _beside(self.file)
             self.name, default = meta.get("name", self.file.stem), int(meta.get("size", 256))
-            digest = models.sha256(self.file)
+            digest = shipped.sha256(self.file)
         self.size = size or default
         if self._hub is None and self.size % 32:
             raise VericapError(f"the input size {self.size} is not a multiple of 32")
@@ -124,27 +121,20 @@ class Extractor:
         self._boxes = boxes
         self._threads = threads
         self._session: Any = None
-        self.description = {
-            "backbone": self.name,
-            "sha256": digest,
-            "size": self.size,
-            "levels": list(levels),
-            "boxes": boxes_name,
-            "most": most,
-        }
+        self.description = _described(self.name, digest, self.size, levels, boxes_name, most)
         self.fingerprint = fingerprint(self.description)
 
-    def map(self, image: Image) -> Array:
+    def map(self, image: Image) -> Floats32:
         """The feature map (height, width, d) of one image, squeezed to a square as in training."""
         if self._hub is not None:
-            found: Array = self._hub.map(image)
+            found: Floats32 = self._hub.map(image)
             return found
         if self._session is None:
-            self._session = models.session(self.file, threads=self._threads)
+            self._session = onnx.session(self.file, threads=self._threads)
         (maps,) = self._session.run(None, {"x": pixels(image, self.size)})
         return np.asarray(maps[0].transpose(1, 2, 0), dtype=np.float32)
 
-    def regions(self, image: Image) -> tuple[Array, Array]:
+    def regions(self, image: Image) -> tuple[Floats32, Floats32]:
         """(features, boxes) of one image."""
         boxes = self.windows
         if self._boxes is not None:
@@ -159,6 +149,25 @@ class Extractor:
         return int(self.map(Image.new("RGB", (32, 32))).shape[2])
 
 
+def _described(name: str, digest: str, size: int, levels: Sequence[int], boxes_name: str, most: int) -> dict[str, Any]:
+    """Everything that decides the features' values."""
+    return {
+        "backbone": name,
+        "sha256": digest,
+        "size": size,
+        "levels": list(levels),
+        "boxes": boxes_name,
+        "most": most,
+    }
+
+
+def shipped_fingerprint() -> str:
+    """The fingerprint of the shipped extractor, from its meta file alone."""
+    meta = shipped.meta("backbone")
+    digest = meta["files"][meta["model"]]
+    return fingerprint(_described(meta["name"], digest, int(meta["size"]), LEVELS, "none", MOST))
+
+
 def _beside(model: Path) -> dict[str, Any]:
     """What `vericap train backbone` wrote beside the model, if it did."""
     file = model.with_name("meta.json")
@@ -168,7 +177,7 @@ def _beside(model: Path) -> dict[str, Any]:
     return found if found.get("model") == model.name else {}
 
 
-def pixels(image: Image, size: int) -> Array:
+def pixels(image: Image, size: int) -> Floats32:
     """(1, 3, size, size) in the range the backbone was trained with."""
     from PIL import Image as pil
 
@@ -180,7 +189,7 @@ def pixels(image: Image, size: int) -> Array:
     return found
 
 
-def shares(boxes: Array, size: tuple[int, int]) -> Array:
+def shares(boxes: Floats32, size: tuple[int, int]) -> Floats32:
     """Pixel boxes as shares of the image's sides, cut at its edges; boxes without area are left out."""
     boxes = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
     found = np.clip(boxes / np.array([size[0], size[1], size[0], size[1]], dtype=np.float32), 0.0, 1.0)
@@ -194,58 +203,10 @@ def detector_boxes(threads: int = 1) -> Boxes:
 
     detector = Detector.shipped(threads=threads)
 
-    def boxes(image: Image) -> Array:
+    def boxes(image: Image) -> Floats32:
         (found,) = detector.detect([image])
         rows = [(score or 0.0, box) for _, score, box in found.instances() if box is not None]
         rows.sort(key=lambda row: -row[0])
         return np.array([box for _, box in rows], dtype=np.float32).reshape(-1, 4)
 
     return boxes
-
-
-@lru_cache(maxsize=2)
-def default(threads: int = 1) -> Extractor:
-    """The extractor behind the shipped models."""
-    return Extractor(threads=threads)
-
-
-def analyse(batch: Batch) -> Regions:
-    """Analysis `regions`: from the feature store of the run, else from the images themselves."""
-    settings = batch.settings
-    if settings.features is not None:
-        return Store(settings.features).regions(batch.image_keys)
-    if batch.image_keys and settings.images is None:
-        raise InputError("the metrics asked for look at images; name their folder with --images")
-    return _from_images(batch, default(settings.workers))
-
-
-def _from_images(batch: Batch, extractor: Extractor) -> Regions:
-    from vericap.vision.images import content_key, decode, find, read
-
-    cache = Cache(f"regions-{extractor.fingerprint}", batch.settings.cache)
-    items: list[tuple[Array, Array] | None] = []
-    problems: dict[int, str] = {}
-    keys = progress(batch.image_keys, what="image regions", show=batch.settings.progress, unit="image")
-    for row, name in enumerate(keys):
-        try:
-            data = read(find(name, batch.settings.images or "."))
-            entry = key(content_key(data))
-            stored = cache.get([entry]).get(entry)
-            if stored is None:
-                features, boxes = extractor.regions(decode(data, name))
-                # Halved before use, so that a cached and a fresh value are the same number.
-                stored = np.concatenate([features, boxes], axis=1).astype(np.float16).tobytes()
-                cache.put([(entry, stored)])
-            items.append(_unpack(stored, extractor))
-        except InputError as error:
-            items.append(None)
-            problems[row] = str(error)
-    width = 1 if len(problems) < len(items) else extractor.width  # which looks at an empty image
-    return Regions.of(items, extractor.fingerprint, problems, width)
-
-
-def _unpack(stored: bytes, extractor: Extractor) -> tuple[Array, Array]:
-    values = np.frombuffer(stored, dtype=np.float16).astype(np.float32)
-    width = len(values) // len(extractor.windows) if extractor._boxes is None else extractor.width + 4
-    table = values.reshape(-1, width)
-    return table[:, :-4], table[:, -4:]

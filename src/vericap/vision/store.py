@@ -23,19 +23,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.errors import InputError, VericapError
+from vericap.core.errors import InputError, VericapError
+from vericap.core.typing import Array
 
 FORMAT = "vericap-regions"
 VERSION = 1
-Array = NDArray[Any]
 _HEADER = 128  # bytes NumPy writes before the values of a small plain array
 _PLACE = np.dtype([("key", "<u8"), ("shard", "<i4"), ("count", "<i4"), ("start", "<i8"), ("name", "<i8")])
 
 
 @dataclass
-class Regions:
+class RegionTable:
     """Regions of the images of a batch, padded to the largest number of regions (`mask` tells which are
     there)."""
 
@@ -52,7 +51,7 @@ class Regions:
         fingerprint: str,
         problems: dict[int, str] | None = None,
         width: int = 1,
-    ) -> Regions:
+    ) -> RegionTable:
         """Pad per-image (features, boxes); None marks an image without regions. `width` is that of the features where
         no image has any."""
         present = [item for item in items if item is not None]
@@ -78,7 +77,7 @@ def _key(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8"), digest_size=8).digest(), "little")
 
 
-class Writer:
+class FeatureWriter:
     """Adds images to a store, shard by shard; starting again on the same folder goes on where it stopped."""
 
     def __init__(
@@ -100,7 +99,7 @@ class Writer:
             if old.get("fingerprint") != fingerprint(self.extractor):
                 raise VericapError(
                     f"{self.folder} holds features of another extractor ({old.get('fingerprint')}, now "
-                    f"{fingerprint(self.extractor)}); choose another --output or delete the folder"
+                    f"{fingerprint(self.extractor)}); choose another `output=STORE` or delete the folder"
                 )
         else:
             _write_json(meta, self._meta(complete=False))
@@ -174,7 +173,7 @@ class Writer:
         save(self.folder / "names.npy", np.array(encoded, dtype=f"S{width}"))
         _write_json(self.folder / "meta.json", self._meta(complete=True))
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> FeatureWriter:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -184,7 +183,7 @@ class Writer:
             self.flush()  # what was computed before the interruption is kept
 
 
-class Store:
+class FeatureStore:
     """A feature store opened for reading."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -259,7 +258,7 @@ class Store:
             )
         return self._maps[shard]
 
-    def regions(self, names: Iterable[str]) -> Regions:
+    def regions(self, names: Iterable[str]) -> RegionTable:
         """The regions of several images; images that are not there become problems."""
         items: list[tuple[Array, Array] | None] = []
         problems: dict[int, str] = {}
@@ -269,7 +268,7 @@ class Store:
             except InputError as error:
                 items.append(None)
                 problems[row] = str(error)
-        return Regions.of(items, self.fingerprint, problems, self.width)
+        return RegionTable.of(items, self.fingerprint, problems, self.width)
 
 
 def check_same(store: str, store_name: str, model: str, model_name: str) -> None:
@@ -294,9 +293,10 @@ def _check_shard(folder: Path, shard: Mapping[str, Any], width: int) -> None:
 
 def _open(file: Path) -> Array:
     try:
-        return np.load(file, mmap_mode="r", allow_pickle=False)
+        found: Array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read ({error}); make the store again with `vericap features`") from error
+    return found
 
 
 def save(file: Path, array: Array) -> None:

@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import gold
 
-from vericap.errors import MissingPart
+from vericap.core.errors import MissingPart
 from vericap.graphs import japanese
 from vericap.graphs.ja import ginza
-from vericap.graphs.ja.match import Rules, score_tuples, tuple_set
+from vericap.graphs.ja.match import MatchRules, score_tuples, tuple_set
 from vericap.text.japanese import representative
 
 CONSTRUCTIONS = {
@@ -91,7 +91,7 @@ def test_golden_scores_from_raw_text_stay_near(golden: dict) -> None:
     """Word splitting and parses differ from Juman++ and KNP's, so scores are near, not equal."""
     for item in golden["scores"]:
         candidate, *references = [g.tuples() for g in japanese.parse_many([item["candidate"], *item["references"]])]
-        score = score_tuples(candidate, references, rules=Rules(spelling=representative))
+        score = score_tuples(candidate, references, rules=MatchRules(spelling=representative))
         assert abs(score.f1 - item["score"]) < 0.08, item["candidate"]
 
 

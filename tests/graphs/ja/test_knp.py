@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.graphs import japanese
 from vericap.graphs.ja import knp
 

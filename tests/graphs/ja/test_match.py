@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.graphs.ja.match import Rules, phrase, read, score_tuples, similarity, tuple_set, word_similarity
+from vericap.graphs.ja.match import MatchRules, phrase, read, score_tuples, similarity, tuple_set, word_similarity
 from vericap.text import wordnet_ja
 
 WORDS = ["男性", "男", "女性", "犬", "動物", "傘", "人", "熊", "クマ", "ラケット", "テニスラケット", "[PHI]"]
 TUPLES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(tuple), min_size=0, max_size=6)
-ALL = Rules(hypernyms=0.7, compounds=0.7)
+ALL = MatchRules(hypernyms=0.7, compounds=0.7)
 
 
 def golden(data_dir: Path) -> dict:
@@ -86,7 +86,7 @@ def test_scores_are_fractions_symmetric_and_more_grades_never_lower_them(one: li
         assert 0.0 <= score.precision <= 1.0
         assert 0.0 <= score.recall <= 1.0
         assert min(score.precision, score.recall) - 1e-12 <= score.f1 <= max(score.precision, score.recall) + 1e-12
-    same = score_tuples(one, [two, three], rules=Rules(compounds=1e-9))  # graded, with next to no grades
+    same = score_tuples(one, [two, three], rules=MatchRules(compounds=1e-9))  # graded, with next to no grades
     assert graded.precision >= same.precision - 1e-6
     back = score_tuples([*two, *three], [one], rules=ALL)
     assert back.f1 == pytest.approx(graded.f1)
@@ -95,18 +95,18 @@ def test_scores_are_fractions_symmetric_and_more_grades_never_lower_them(one: li
 
 
 def test_words_above_and_parts_of_compounds() -> None:
-    assert word_similarity("男性", "人", Rules()) == 0.0
+    assert word_similarity("男性", "人", MatchRules()) == 0.0
     assert word_similarity("男性", "人", ALL) == pytest.approx(0.7)
     assert word_similarity("犬", "動物", ALL) == pytest.approx(0.49)
     assert word_similarity("ラケット", "テニスラケット", ALL) == pytest.approx(0.7)
-    assert word_similarity("ト", "ラケット", Rules(compounds=0.7)) == 0.0
+    assert word_similarity("ト", "ラケット", MatchRules(compounds=0.7)) == 0.0
     assert similarity(("男性", "持つ", "ラケット"), ("人", "持つ", "テニスラケット"), ALL) == pytest.approx(0.49)
     assert similarity(("犬",), ("犬", "白い"), ALL) == 0.0
 
 
 def test_encoder_grades_tuples_of_any_length() -> None:
     vectors = {"犬": [1, 0], "白い犬": [0.8, 0.6]}
-    rules = Rules(encoder=lambda texts: np.array([vectors[text] for text in texts], dtype=np.float32))
+    rules = MatchRules(encoder=lambda texts: np.array([vectors[text] for text in texts], dtype=np.float32))
     score = score_tuples([["犬"]], [[["犬", "白い"]]], rules=rules)
     assert score.f1 == pytest.approx(0.8)
     assert score.pairs == ((("犬",), ("犬", "白い"), pytest.approx(0.8)),)

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from vericap.core import shipped
 from vericap.graphs.ja import lexicon
-from vericap.models import store
 
 # "A の B" makes A an attribute of B when A is one of these (colour, shape, quantity, time, parts).
 ATTRIBUTE_CATEGORIES = frozenset({"動物-部位", "植物-部位", "場所-施設部位", "形・模様", "色", "数量", "時間"})
@@ -22,8 +22,8 @@ class Table:
     """noun -> categories, transitive and intransitive verbs."""
 
     def __init__(self) -> None:
-        names = store.meta("jumandic")["categories"]
-        with np.load(store.path("jumandic", "nouns.npz"), allow_pickle=False) as arrays:
+        names = shipped.meta("jumandic")["categories"]
+        with np.load(shipped.path("jumandic", "nouns.npz"), allow_pickle=False) as arrays:
             words = _lines(arrays["words"])
             masks = arrays["masks"].tolist()
             self.transitive = frozenset(_lines(arrays["transitive"]))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from vericap.errors import MissingPart, require
+from vericap.core.errors import MissingPart, require
 from vericap.graphs.ja import chunks, heads, roles
 from vericap.graphs.ja.pas import Morpheme, Sentence
 

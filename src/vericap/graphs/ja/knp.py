@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.graphs.ja.categories import ATTRIBUTE_CATEGORIES
 from vericap.graphs.ja.pas import CASES, Bunsetsu, Kind, Predicate, Sentence
 

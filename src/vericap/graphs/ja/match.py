@@ -10,22 +10,21 @@ parser made them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vericap.core.typing import Floats, Floats32
 from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO
 from vericap.text import wordnet_ja
 
 Tuple = tuple[str, ...]
-Grades = NDArray[np.float64]
-Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+Vectors = Callable[[Sequence[str]], Floats32]  # of phrases, of length 1
 
 
 @dataclass(frozen=True)
-class Score:
+class TupleScore:
     """Precision, recall and F1, with the pairs that matched (graded: at least by half) and their grade."""
 
     precision: float
@@ -38,7 +37,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Rules:
+class MatchRules:
     """What counts as the same word. The default is the paper's setting."""
 
     synonyms: bool = True
@@ -46,7 +45,7 @@ class Rules:
     compounds: float = 0.0  # grade of テニスラケット for ラケット
     depth: int = 3
     spelling: Callable[[str], str] | None = field(default=None, compare=False)
-    encoder: Encoder | None = field(default=None, compare=False)  # unit vectors of phrases
+    encoder: Vectors | None = field(default=None, compare=False)
 
     @property
     def graded(self) -> bool:
@@ -78,14 +77,14 @@ def score_tuples(
     references: Iterable[Iterable[str | Iterable[str]]],
     *,
     synonyms: bool = True,
-    rules: Rules | None = None,
-) -> Score:
+    rules: MatchRules | None = None,
+) -> TupleScore:
     """F1 of a candidate's tuples against the union of the references' tuples (no union made of nothing: 0)."""
-    rules = rules or Rules(synonyms=synonyms)
+    rules = rules or MatchRules(synonyms=synonyms)
     mine = tuple_set(candidate, rules.spelling)
     theirs = tuple_set((item for reference in references for item in reference), rules.spelling)
     if not mine or not theirs:
-        return Score(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs))
+        return TupleScore(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs), tuple(theirs))
     grades = _grades(mine, theirs, rules)
     if rules.graded:
         # graded rule: the mean grade of each tuple's best partner
@@ -99,8 +98,8 @@ def score_tuples(
 
 
 def _explained(
-    precision: float, recall: float, mine: list[Tuple], theirs: list[Tuple], grades: Grades, *, threshold: float
-) -> Score:
+    precision: float, recall: float, mine: list[Tuple], theirs: list[Tuple], grades: Floats, *, threshold: float
+) -> TupleScore:
     best = grades.argmax(axis=1)
     pairs = tuple(
         (one, theirs[place], float(grades[row, place]))
@@ -109,18 +108,19 @@ def _explained(
     )
     missing = tuple(item for item, grade in zip(theirs, grades.max(axis=0)) if grade < threshold)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return Score(precision, recall, f1, pairs, tuple(mine), tuple(theirs), missing)
+    return TupleScore(precision, recall, f1, pairs, tuple(mine), tuple(theirs), missing)
 
 
-def _grades(mine: list[Tuple], theirs: list[Tuple], rules: Rules) -> Grades:
+def _grades(mine: list[Tuple], theirs: list[Tuple], rules: MatchRules) -> Floats:
     """Grade of every tuple of the candidate with every tuple of the references."""
-    grades = np.array([[similarity(one, other, rules) for other in theirs] for one in mine])
+    words = replace(rules, encoder=None)  # the memory of words must not hold on to vectors
+    grades = np.array([[similarity(one, other, words) for other in theirs] for one in mine])
     if rules.encoder is not None:
         grades = np.maximum(grades, _cosines(mine, theirs, rules.encoder))
     return grades
 
 
-def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Encoder) -> Grades:
+def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Vectors) -> Floats:
     """Cosines of the tuples said as phrases, of any length ("走る犬" may meet "犬が道を走る"); negative ones are 0."""
     vectors = encoder([phrase(item) for item in mine + theirs])
     return np.clip(vectors[: len(mine)] @ vectors[len(mine) :].T, 0.0, 1.0).astype(np.float64)
@@ -136,11 +136,7 @@ def phrase(item: Tuple) -> str:
     return f"{target}を{relation}" if subject == ZERO else f"{subject}が{target}を{relation}"
 
 
-def _f1(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def similarity(one: Sequence[str], other: Sequence[str], rules: Rules) -> float:
+def similarity(one: Sequence[str], other: Sequence[str], rules: MatchRules) -> float:
     """Grade of two tuples: the product over their parts; 0 for tuples of different length."""
     if len(one) != len(other):
         return 0.0
@@ -153,7 +149,7 @@ def similarity(one: Sequence[str], other: Sequence[str], rules: Rules) -> float:
 
 
 @lru_cache(maxsize=1 << 18)
-def word_similarity(one: str, other: str, rules: Rules) -> float:
+def word_similarity(one: str, other: str, rules: MatchRules) -> float:
     """Grade of two words: 1 for the same word or a synonym, less for hypernyms and parts of compounds, else 0."""
     if one == other:
         return 1.0

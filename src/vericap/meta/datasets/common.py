@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 
 
 def text_of(path: Path) -> str:

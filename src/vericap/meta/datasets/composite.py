@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.meta.datasets.common import coco_captions, flickr_captions, number, table
 from vericap.meta.judgements import Ratings, ragged
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.meta.datasets.common import first_of, flickr_captions, lines, number, present
 from vericap.meta.judgements import Ratings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.meta.datasets.common import coco_captions, first_of, json_file, json_lines, need, present
 from vericap.meta.judgements import Pairs
 

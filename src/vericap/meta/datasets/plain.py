@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.meta.datasets.common import json_lines, listed, need, number, table
 from vericap.meta.judgements import Pairs, Ratings, ragged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vericap.errors import InputError
+from vericap.core.errors import InputError
 from vericap.meta.datasets.common import first_of, listed, need, number, present, table
 from vericap.meta.judgements import Ratings, ragged
 

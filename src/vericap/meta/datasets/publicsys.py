@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.meta.datasets.common import coco_captions, first_of, json_file, lines, number
 from vericap.meta.judgements import Ratings, ragged
 

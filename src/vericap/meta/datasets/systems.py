@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.errors import InputError, Problem
+from vericap.core.errors import InputError, Problem
 from vericap.meta.datasets.common import coco_captions, first_of, json_file, json_lines, need
 from vericap.meta.judgements import Pairs, Systems
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.errors import Problem
+from vericap.core.errors import Problem
 from vericap.meta.datasets.common import first_of, json_lines, need, number
 from vericap.meta.judgements import Ratings
 

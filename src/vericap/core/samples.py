@@ -1,0 +1,63 @@
+"""One caption to judge, and the one place that checks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vericap.core.errors import InputError
+
+_WORD = re.compile(r"[^\W_]")
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A candidate caption with what it is judged against."""
+
+    id: str
+    candidate: str
+    references: tuple[str, ...] = ()
+    image: str | None = None
+    objects: Mapping[str, int] | None = None
+    problem: str = ""  # why the record cannot be judged; it is kept, and scored by nobody
+
+
+def has_word(text: str) -> bool:
+    """Whether a text holds a letter or a digit. "???", an emoji and blanks say nothing."""
+    return _WORD.search(text) is not None
+
+
+def caption(value: Any, what: str) -> str:
+    """A caption as text, or an InputError that says what it is instead."""
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, float) and value != value):
+        raise InputError(f"{what} is missing (empty cell or null)")
+    raise InputError(f"{what} is a {type(value).__name__}, not text: {str(value)[:60]!r}")
+
+
+def reference_list(value: Any) -> tuple[str, ...]:
+    """References as a tuple of texts; a single string is one reference."""
+    if isinstance(value, str):
+        return (value,)
+    if value is None or (isinstance(value, float) and value != value):
+        raise InputError("references are missing (empty cell or null)")
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
+        raise InputError(f"references are a {type(value).__name__}, not a list of texts")
+    return tuple(caption(item, f"reference {number}") for number, item in enumerate(value, 1))
+
+
+def make(
+    identifier: Any, candidate: Any, references: Any = (), image: Any = None, objects: Any = None
+) -> Sample:
+    """Check one record and make a Sample of it; raises InputError with the reason."""
+    if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
+        raise InputError("the id is missing")
+    return Sample(
+        id=str(identifier),
+        candidate=caption(candidate, "the candidate"),
+        references=reference_list(references),
+        image=None if image is None or image != image else str(image),
+        objects=objects,
+    )

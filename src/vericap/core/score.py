@@ -1,0 +1,30 @@
+"""A corpus score with everything one needs to report it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Score:
+    """A corpus score. `value` is None only with a `reason`."""
+
+    name: str
+    value: float | None
+    signature: str
+    count: int
+    direction: str = "higher"
+    interval: tuple[float, float] | None = None
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return float("nan") if self.value is None else self.value
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"value": self.value, "count": self.count, "direction": self.direction}
+        if self.interval is not None:
+            found["interval"] = list(self.interval)
+        if self.reason:
+            found["reason"] = self.reason
+        return {**found, "signature": self.signature}

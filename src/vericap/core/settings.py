@@ -1,0 +1,80 @@
+"""What a run was asked for: the one place of its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vericap.core.errors import VericapError
+
+OFF = "off"  # `cache="off"`: nothing is kept on disk
+TOKENIZERS = {"ja": "sudachi"}  # the tokeniser of a language; "ptb" for all others
+_PATHS = ("images", "features", "cache")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Choices that all metrics of a run share.
+
+    Parameters
+    ----------
+    lang : language of the captions.
+    tokenizer : "ptb", "none" or "sudachi"; empty: the language's own.
+    df : where CIDEr's document frequencies come from: "corpus", "coco-val" or a file.
+    images : folder of the images that samples name.
+    objects : where the objects of an image come from: "detector", a file, or several joined by "+".
+    features : feature store to read regions from instead of the images.
+    parser : an installed spaCy pipeline for English scene graphs; empty: the shipped one.
+    workers : processes. A script that asks for more than one needs its `if __name__ == "__main__":`.
+    threads : threads of each network; 0: as many as `workers`.
+    seed : of bootstrap draws.
+    cache : folder where slow analyses are kept; "off" keeps nothing; None is the user's cache folder.
+    progress : show progress bars.
+
+    Examples
+    --------
+    >>> Settings(lang="ja").tokenizer
+    'sudachi'
+    """
+
+    lang: str = "en"
+    tokenizer: str = ""
+    df: str = "corpus"
+    images: Path | None = None
+    objects: str = "detector"
+    features: Path | None = None
+    parser: str = ""
+    workers: int = 1
+    threads: int = 0
+    seed: int = 0
+    cache: Path | str | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.tokenizer:
+            object.__setattr__(self, "tokenizer", TOKENIZERS.get(self.lang, "ptb"))
+        for name in _PATHS:
+            value = getattr(self, name)
+            if isinstance(value, str) and value != OFF:
+                object.__setattr__(self, name, Path(value))
+        for name in ("workers", "threads"):
+            value = getattr(self, name)
+            least = 1 if name == "workers" else 0
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise VericapError(f"`{name}={value}` is not a whole number from {least} on")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Settings:
+        """Settings from keyword arguments; an unknown one is named."""
+        unknown = sorted(set(options) - set(cls.__dataclass_fields__))
+        if unknown:
+            known = ", ".join(sorted(cls.__dataclass_fields__))
+            raise VericapError(f"unknown option {', '.join(unknown)}; there are: {known}")
+        return cls(**options)
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether images are at hand: then a sample without one is taken to be named by its id."""
+        return self.images is not None or self.features is not None

@@ -1,0 +1,98 @@
+"""The shipped networks and tables: found by name, checked by SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vericap.core.errors import InputError, MissingPart, VericapError
+
+ROOT = Path(__file__).resolve().parent.parent / "data"
+
+
+def folder(name: str) -> Path:
+    """The folder of a shipped model or table."""
+    found = ROOT / name
+    if not (found / "meta.json").is_file():
+        raise MissingPart(f"the shipped part '{name}' is not at {found}; reinstall vericap")
+    return found
+
+
+@cache
+def meta(name: str) -> dict[str, Any]:
+    """What the part says of itself: files with SHA-256, licence, source, options."""
+    found: dict[str, Any] = json.loads((folder(name) / "meta.json").read_text("utf-8"))
+    return found
+
+
+@cache
+def path(name: str, file: str, *, check: bool = True) -> Path:
+    """A file of a shipped part, its SHA-256 checked once per process."""
+    found = folder(name) / file
+    expected = meta(name)["files"].get(file)
+    if expected is None or not found.is_file():
+        raise MissingPart(f"the shipped part '{name}' has no file '{file}'; reinstall vericap")
+    if check and sha256(found) != expected:
+        raise VericapError(f"{found} is damaged (SHA-256 differs from meta.json); reinstall vericap")
+    return found
+
+
+def write_meta(folder: Path, describe: dict[str, Any]) -> None:
+    """meta.json with the SHA-256 of every other file of the folder."""
+    files = {file.name: sha256(file) for file in sorted(folder.iterdir()) if file.name != "meta.json"}
+    (folder / "meta.json").write_text(json.dumps({**describe, "files": files}, indent=1), "utf-8")
+
+
+def describe(model: str, part: str) -> dict[str, Any]:
+    """The meta file of the shipped `part` (model "default") or of a folder that `vericap train` wrote."""
+    if model == "default":
+        return meta(part)
+    try:
+        found: dict[str, Any] = json.loads((Path(model) / "meta.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _no_model(model, part, error) from error
+    return found
+
+
+def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays and meta file of a model, named as for `describe`."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    found = describe(model, part)
+    file = f"{part}.safetensors"
+    if model == "default":
+        return load_file(path(part, file)), found
+    try:
+        return load_file(Path(model) / file), found
+    except (OSError, ValueError, SafetensorError) as error:
+        raise _no_model(model, part, error) from error
+
+
+def _no_model(model: str, part: str, error: Exception) -> InputError:
+    return InputError(
+        f"{model} holds no model of the kind '{part}' ({error}); name `default` or a folder with {part}.safetensors "
+        f"and meta.json as `vericap train {part.replace('_', '-')}` writes them"
+    )
+
+
+def version(meta: Mapping[str, Any]) -> str:
+    """A model's name with the first digits of its weights' SHA-256: signatures tell one training from another."""
+    digests = [digest[:8] for file, digest in meta.get("files", {}).items() if file.endswith(".safetensors")]
+    return "-".join([str(meta["name"]), *digests])
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(stream)
+
+
+def _digest(stream: Any) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()

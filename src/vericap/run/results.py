@@ -1,0 +1,129 @@
+"""What a run gives back: corpus scores with signatures, one row per caption, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vericap.core.errors import Problem
+from vericap.core.explanation import Explanation
+from vericap.core.metric import Metric
+from vericap.core.score import Score
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Floats
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass
+class Result:
+    """Scores of one system."""
+
+    ids: list[str]
+    metrics: dict[str, Metric]
+    statistics: dict[str, Statistics]
+    corpus: dict[str, Score] = field(default_factory=dict)
+    candidates: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    explanations: dict[str, list[Explanation | None]] = field(default_factory=dict)
+    states: dict[str, Any] = field(default_factory=dict, repr=False)  # what metrics know of the whole corpus
+
+    def __getitem__(self, name: str) -> Floats:
+        """Per-caption scores of a metric."""
+        statistics = self.statistics[name]
+        scores = self.metrics[name].captions(statistics.values)
+        return np.where(np.isnan(statistics.values[:, 0]), np.nan, scores)
+
+    def worst(self, count: int) -> list[int]:
+        """Rows with the worst scores of the first metric, the worst first; rows without a score are left out."""
+        name, metric = next(iter(self.metrics.items()))
+        scores = self[name] if metric.direction == "higher" else -self[name]
+        order = np.argsort(np.where(np.isnan(scores), np.inf, scores), kind="stable")
+        return [int(row) for row in order if not np.isnan(scores[row])][:count]
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """Column name -> one value per caption, with the columns that metrics add."""
+        columns: dict[str, Any] = {"id": self.ids}
+        if self.candidates:
+            columns["candidate"] = self.candidates
+        for name, statistics in self.statistics.items():
+            columns[name] = self[name]
+            columns.update({f"{name}.{suffix}": values for suffix, values in statistics.columns.items()})
+        for column, undefined in (("problem", True), ("remark", False)):
+            reasons = self._reasons(undefined)
+            if reasons:
+                columns[column] = [reasons.get(row) for row in range(len(self.ids))]
+        for name, found in self.explanations.items():
+            columns[f"{name}.explanation"] = [None if reason is None else reason.as_dict() for reason in found]
+        return columns
+
+    def _reasons(self, undefined: bool) -> dict[int, str]:
+        """Reasons of rows without a score, or of rows with one; a reason that several metrics share is said once."""
+        found: dict[int, dict[str, list[str]]] = {}
+        for name, statistics in self.statistics.items():
+            for row, reason in statistics.problems.items():
+                if statistics.undefined(row) == undefined:
+                    found.setdefault(row, {}).setdefault(reason, []).append(name)
+        return {
+            row: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+            for row, reasons in found.items()
+        }
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Signature by metric."""
+        return {name: score.signature for name, score in self.corpus.items()}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One plain dict per caption; an undefined score is None."""
+        table = self.table
+        names = list(table)
+        for row in range(len(self.ids)):
+            yield {name: plain(table[name][row]) for name in names}
+
+    def summary(self) -> Mapping[str, Any]:
+        """Corpus scores and what there is to say about them, as plain data."""
+        return {
+            "captions": len(self.ids),
+            "scores": {name: score.as_dict() for name, score in self.corpus.items()},
+            "warnings": self.warnings,
+            "notes": self.notes,
+            "problems": [str(problem) for problem in self.problems],
+        }
+
+    def to_arrow(self) -> pyarrow.Table:
+        import json
+
+        import pyarrow as pa
+
+        columns = {}
+        for name, values in self.table.items():
+            if name.endswith(".explanation"):
+                values = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
+            columns[name] = pa.array([plain(value) for value in values])
+        return pa.table(columns).replace_schema_metadata({"vericap.signatures": json.dumps(self.signatures)})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        from vericap.core.errors import require
+
+        require("pandas", "all", "a pandas table")
+        return self.to_arrow().to_pandas()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it; NaN becomes None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and value != value:
+        return None
+    return value

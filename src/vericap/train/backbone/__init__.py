@@ -1,0 +1,1 @@
+"""Training of the image backbone, whose regions all image metrics read."""

@@ -1,0 +1,117 @@
+"""Train FAIEr on region features in a store, as published by default.
+
+The store must hold the images of --captions (COCO caption files, found by id or by the COCO file names) and of the
+Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too. Captions are parsed into
+scene graphs once and kept in the work folder; features are read from the store as they are needed. An interrupted
+training goes on with the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from vericap.models import faier
+from vericap.models.faier.packed import STORAGES
+from vericap.train import kept, options
+from vericap.train.data import PER_IMAGE, Captioned
+from vericap.train.faier.data import CaptionTable, FaierSource, ParsedCaptions, StoredRegions, parse, vocabulary
+from vericap.train.faier.training import LOSSES, FaierOptions, train
+from vericap.vision.store import FeatureStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    default = FaierOptions()
+    options.add_data(parser, batch=default.batch, name="vericap-faier")
+    parser.add_argument("--variant", choices=faier.VARIANTS, default=default.variant)
+    parser.add_argument(
+        "--references",
+        choices=["r", *map(str, range(PER_IMAGE))],
+        default=default.references,
+        help="in training: a number, or r for 0 to 4 at random (r)",
+    )
+    parser.add_argument("--loss", choices=LOSSES, default=default.loss, help="hardest is the paper's (hardest)")
+    parser.add_argument("--similarity", choices=("dot", "cosine"), default=default.similarity)
+    parser.add_argument("--d", type=int, default=default.d, help=f"width of all nodes ({default.d})")
+    parser.add_argument("--rate", type=float, default=default.rate, help=f"learning rate ({default.rate:g})")
+    parser.add_argument("--margin", type=float, default=default.margin, help=f"of the hardest loss ({default.margin})")
+    parser.add_argument(
+        "--hard-warmup",
+        type=int,
+        default=default.hard_warmup,
+        metavar="STEPS",
+        help=f"from all negatives to the hardest one ({default.hard_warmup})",
+    )
+    parser.add_argument(
+        "--rarest",
+        type=int,
+        default=default.rarest,
+        metavar="N",
+        help=f"occurrences that make a word known ({default.rarest})",
+    )
+    options.add_captions(parser, least=1, help="captions that are read (5)")
+    parser.add_argument(
+        "--validation-images", type=int, default=300, metavar="N", help="dev photos that validate (300)"
+    )
+    parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
+    parser.add_argument("--start", metavar="DIR", help="a FAIEr model of the same shape to begin with")
+    parser.add_argument("--storage", choices=STORAGES, default="int8", help="of the finished weights (int8)")
+    options.add_plan(parser, steps=3000)
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = FaierOptions(
+        variant=args.variant,
+        loss=args.loss,
+        similarity=args.similarity,
+        references=args.references,
+        captions=args.captions_per_image,
+        d=args.d,
+        batch=args.batch,
+        rate=args.rate,
+        margin=args.margin,
+        hard_warmup=args.hard_warmup,
+        rarest=args.rarest,
+    )
+    chosen.check()
+    store, work = FeatureStore(args.features), options.work_folder(args)
+    *parts, (_, dev) = options.parts(args, store)
+    dev = dev.first(args.validation_images)
+    parsed = [
+        _parsed(part, work / f"{name}-graphs-{chosen.captions}.npz", chosen.captions, args.threads)
+        for name, part in parts
+    ]
+    start = faier.load(args.start) if args.start else None
+    known = faier.load(args.vocabulary_from or args.start) if args.vocabulary_from or args.start else None
+    words = known.vocabulary if known else vocabulary(parsed, chosen.rarest)
+    validation = FaierSource(
+        StoredRegions(store, dev.keys),
+        CaptionTable([_parsed(dev, work / f"dev-graphs-{len(dev)}.npz", PER_IMAGE, args.threads)], words),
+        np.asarray(kept.sentences(dev, work, f"dev-{len(dev)}", threads=args.threads)),
+    )
+    sources = []
+    for (name, part), text in zip(parts, parsed):
+        teacher = kept.sentences(part, work, name, threads=args.threads) if chosen.loss == "distil" else None
+        sources.append(FaierSource(StoredRegions(store, part.keys), CaptionTable([text], words), teacher))
+    trained = train(
+        sources,
+        options.shares(args.batch, len(sources)),
+        validation,
+        args.output,
+        plan=options.plan_of(args),
+        options=chosen,
+        width=store.width,
+        fingerprint=store.fingerprint,
+        vocabulary=words,
+        start=start,
+        storage=args.storage,
+        name=args.name,
+    )
+    options.report(trained, Path(args.output) / "faier")
+    return 0
+
+
+def _parsed(part: Captioned, file: Path, count: int, threads: int) -> ParsedCaptions:
+    return parse([text for five in part.captions for text in five[:count]], file, workers=threads)

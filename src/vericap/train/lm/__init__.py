@@ -1,0 +1,1 @@
+"""Training of the n-gram language model; it needs no torch."""

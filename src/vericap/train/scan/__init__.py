@@ -1,0 +1,1 @@
+"""Training of SCAN, behind REO and TIGEr."""

@@ -1,0 +1,178 @@
+"""Train SCAN on region features in a store.
+
+The store must hold the images of --captions (COCO caption files, found by id or by the COCO file names) and of the
+Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too. Features are read from
+the store as they are needed; what is computed of captions and regions is kept on disk and found again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from vericap.core import shipped
+from vericap.core.errors import InputError
+from vericap.core.settings import Settings
+from vericap.core.typing import Array, Bools, Floats32
+from vericap.models import vse
+from vericap.run.runtime import Runtime
+from vericap.text.vectors import open_vectors
+from vericap.train import claims, kept, options
+from vericap.train.data import PER_IMAGE, Captioned
+from vericap.train.scan import data, training
+from vericap.train.scan.network import ScanOptions
+from vericap.vision.store import FeatureStore, check_same
+
+Vectors = tuple[Floats32, Bools]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    options.add_data(parser, batch=64, name="vericap-scan")
+    parser.add_argument("--words", choices=("states", "gru"), default="states", help="text side (states)")
+    parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
+    parser.add_argument(
+        "--teacher",
+        choices=("sentences", "words", "claims"),
+        default="sentences",
+        help="what is distilled: likeness of sentences; of sentences and words alike; or of both and, as much, of what "
+        "the captions' scene graphs claim",
+    )
+    parser.add_argument(
+        "--start", default="", metavar="NAME", help="go on from this model: default, or the `scan` folder of a training"
+    )
+    parser.add_argument("--pooling", choices=("average", "logsumexp"), default="average")
+    parser.add_argument(
+        "--encoder",
+        default="",
+        metavar="NAME",
+        help="regions as this image-sentence encoder embeds them (default, or a folder)",
+    )
+    parser.add_argument(
+        "--embeddings",
+        metavar="FILE",
+        help="word vectors the GRU begins with: GloVe, word2vec, fastText, or `encoder` for the shipped ones",
+    )
+    options.add_captions(parser, least=1, help="captions whose words are read (5); the teacher always reads all five")
+    parser.add_argument(
+        "--references",
+        type=int,
+        default=0,
+        metavar="N",
+        help="learn relevance to the image and N references together too (0: the image alone)",
+    )
+    parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
+    parser.add_argument("--width", type=int, default=384)
+    parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
+    options.add_plan(parser, steps=1500)
+
+
+def run(args: argparse.Namespace) -> int:
+    store, output = FeatureStore(args.features), Path(args.output)
+    if args.teacher != "sentences" and args.words != "states":
+        raise InputError(f"`teacher={args.teacher}` compares token states: it needs `words=states`")
+    before = earlier(args, store) if args.start else None
+    parts = list(options.parts(args, store))
+    words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
+    *sources, validation = [source(args, name, part, store, words) for name, part in parts]
+    chosen = options_of(args, width=int(vectors[0].shape[1]) if vectors else None)
+    trained = training.train(
+        sources,
+        options.shares(args.batch, len(sources)),
+        validation,
+        output,
+        plan=options.plan_of(args),
+        options=chosen,
+        fingerprint=store.fingerprint,
+        words=words,
+        start=beginning(sources[0], chosen),
+        before=before,
+        vectors=vectors,
+        shrinkage=args.shrinkage,
+        name=args.name,
+    )
+    options.report(trained, output / "scan")
+    return 0
+
+
+def options_of(args: argparse.Namespace, *, width: int | None = None) -> ScanOptions:
+    """The model's options; `width` is that of given word vectors."""
+    found = ScanOptions(
+        words=args.words,
+        loss=args.loss,
+        teacher=args.teacher,
+        pooling=args.pooling,
+        width=args.width,
+        batch=args.batch,
+        rate=args.rate,
+        references=args.references,
+        captions=min(ScanOptions.captions, args.captions_per_image),
+        encoder=options.encoder_name(args.encoder),
+        embeddings=Path(args.embeddings).name if args.embeddings else "",
+    )
+    if width is not None:
+        found.embedding = width
+    return found
+
+
+def _vocabulary(args: argparse.Namespace, parts: list[Captioned]) -> tuple[list[str] | None, Vectors | None]:
+    """Words of the GRU with the vectors they begin with."""
+    if args.words != "gru":
+        if args.embeddings:
+            raise InputError("`embeddings=FILE` are word vectors of the GRU: name `words=gru` too")
+        return None, None
+    texts = [text for part in parts for five in part.captions for text in five]
+    words = data.vocabulary(texts, ScanOptions.rarest)
+    if not args.embeddings:
+        return words, None
+    runtime = Runtime.of(Settings(workers=args.threads))
+    vectors, known = open_vectors(args.embeddings, folder=runtime.folder, reader=runtime.encoder).rows(words)
+    if not known.any():
+        raise InputError(f"{args.embeddings} has none of the {len(words)} words of the captions")
+    return words, (vectors, known)
+
+
+def source(
+    args: argparse.Namespace, name: str, part: Captioned, store: FeatureStore, words: list[str] | None
+) -> data.ScanSource:
+    """Features, teacher vectors and the text side of some captioned images."""
+    work = options.work_folder(args)
+    if name == "dev":
+        part = part.first(options.VALIDATED)
+    features: Any = kept.StoreFeatures(store, part.keys)
+    if args.encoder:
+        model = vse.load(options.encoder_name(args.encoder))
+        check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
+        features = kept.embedded(features, model, Path(args.output) / f"{name}-regions.npy")
+    per_image = PER_IMAGE if name == "dev" else args.captions_per_image  # retrieval is measured with all five
+    text: data.TextStates | data.TextNumbers
+    if words is None:
+        text = data.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
+    else:
+        text = data.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
+    said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
+    return data.ScanSource(features, kept.sentences(part, work, name, threads=args.threads), text, per_image, said)
+
+
+def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The model to go on from, weights and training.
+
+    Encoders put the regions of any features into the sentence space, so a model over one encoder begins well over
+    another; without an encoder the features must be the same.
+    """
+    weights, meta = shipped.weights(args.start, "scan")
+    if args.words != "states" or meta["words"] != "states":
+        raise InputError("`start=NAME` goes on from a model with `words=states`")
+    its = meta.get("encoder") or ""
+    if bool(its) != bool(args.encoder):
+        raise InputError(f"`start={args.start}` has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")
+    if not its:
+        check_same(store.fingerprint, str(store.folder), meta["fingerprint"], meta["name"])
+    return weights, meta.get("trained", {})
+
+
+def beginning(source: data.ScanSource, chosen: ScanOptions) -> tuple[Array, None] | None:
+    """Regions and words begin in the sentence space where the encoder has put the regions there."""
+    if not chosen.encoder or not isinstance(source.text, data.TextStates) or chosen.width != 384:
+        return None
+    return source.text.mean(), None

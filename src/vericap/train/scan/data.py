@@ -1,0 +1,183 @@
+"""What SCAN learns from: captions for the text side, images with features and sentence vectors, batches of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from vericap.core.typing import Array
+from vericap.models import words as text_words
+from vericap.models.arrays import runs
+from vericap.train import kept, losses
+from vericap.train.claims import ClaimTable, ClaimTensors
+from vericap.train.data import PER_IMAGE, Draw
+
+
+class TextStates:
+    """Token states of captions: (tokens, 384) float16 with offsets, those of one image after the other."""
+
+    def __init__(self, states: Array, offsets: Array) -> None:
+        self.states, self.offsets = states, offsets
+
+    def read(self, captions: Sequence[int] | Array) -> WordTensors:
+        which = np.asarray(captions, dtype=np.int64)
+        counts = self.offsets[which + 1] - self.offsets[which]
+        values = np.asarray(self.states[runs(self.offsets[which], counts)], dtype=np.float32)
+        return WordTensors(torch.from_numpy(values), torch.from_numpy(counts))
+
+    def mean(self) -> Array:
+        """Mean of many words' states: what all words share."""
+        return kept.mean_state(self.states)
+
+
+class TextNumbers:
+    """Vocabulary numbers of captions, for the GRU."""
+
+    def __init__(self, captions: Sequence[str], vocabulary: Sequence[str]) -> None:
+        places = {word: place for place, word in enumerate(vocabulary)}
+        self.coded = [
+            text_words.numbers(text, places) or [text_words.START, text_words.UNKNOWN, text_words.END]
+            for text in captions
+        ]
+
+    def read(self, captions: Sequence[int] | Array) -> WordTensors:
+        parts = [self.coded[int(i)] for i in captions]
+        counts = torch.tensor([len(part) for part in parts])
+        return WordTensors(torch.tensor([word for part in parts for word in part]), counts)
+
+
+@dataclass
+class WordTensors:
+    """Words of some captions, caption after caption: nothing is padded."""
+
+    values: torch.Tensor  # (words, d) states, or (words,) numbers
+    counts: torch.Tensor  # (captions,)
+
+    def unmarked(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Words and counts without the marks at both ends of every caption."""
+        ends = torch.cumsum(self.counts, 0)
+        inner = torch.ones(len(self.values), dtype=torch.bool)
+        inner[ends - 1] = inner[ends - self.counts] = False
+        return self.values[inner], self.counts - 2
+
+    @classmethod
+    def joined(cls, parts: Sequence[WordTensors]) -> WordTensors:
+        return cls(torch.cat([part.values for part in parts]), torch.cat([part.counts for part in parts]))
+
+
+def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
+    """Words seen often enough, most frequent first, after the marks."""
+    counts = Counter(word for text in captions for word in text_words.tokens(text))
+    kept = sorted((word for word, n in counts.items() if n >= rarest), key=lambda word: (-counts[word], word))
+    return [*text_words.MARKS, *kept]
+
+
+@dataclass
+class ScanSource:
+    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text side.
+
+    The teacher reads all five captions of an image; the text side has its first `per_image`, caption k of image i
+    at i * per_image + k.
+    """
+
+    features: Any  # an array, or what reads its rows from a store (train.kept.StoreFeatures)
+    sentences: Array
+    text: TextStates | TextNumbers
+    per_image: int = PER_IMAGE
+    claims: ClaimTable | None = None  # for the teacher that compares claims
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+
+@dataclass
+class ScanStep:
+    """Images of one step: features, all sentence vectors, captions that are candidates and references."""
+
+    features: torch.Tensor
+    sentences: torch.Tensor
+    candidates: WordTensors  # image * k + j
+    references: WordTensors | None
+    order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
+    told: WordTensors | None  # all captions of the images, for the teacher that compares words
+    said: ClaimTensors | None = None  # what they claim, for the one that compares claims
+
+    @classmethod
+    def draw(
+        cls,
+        sources: list[ScanSource],
+        draws: list[Draw],
+        step: int,
+        generator: np.random.Generator,
+        *,
+        captions: int,
+        references: int,
+        words: bool = False,
+    ) -> ScanStep:
+        """Some images with `captions` candidates and `references` other captions each; `words` of all captions."""
+        features, sentences, order, candidates, given, told, said = [], [], [], [], [], [], []
+        for source, draw in zip(sources, draws):
+            rows = draw.batch(step)
+            own = np.stack([generator.permutation(source.per_image)[: captions + references] for _ in rows])
+            numbers = rows[:, None] * source.per_image + own
+            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
+            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
+            order.append(torch.from_numpy(own))
+            candidates.append(source.text.read(numbers[:, :captions].reshape(-1)))
+            if references:
+                given.append(source.text.read(numbers[:, captions:].reshape(-1)))
+            if words:
+                every = rows[:, None] * source.per_image + np.arange(source.per_image)
+                told.append(source.text.read(every.reshape(-1)))
+            if source.claims is not None:
+                said.append(source.claims.of_images(rows))
+        return cls(
+            torch.cat(features),
+            torch.cat(sentences),
+            WordTensors.joined(candidates),
+            WordTensors.joined(given) if given else None,
+            torch.cat(order),
+            WordTensors.joined(told) if told else None,
+            ClaimTensors.joined(said) if said else None,
+        )
+
+    @property
+    def own(self) -> torch.Tensor:
+        """(images, k) captions that are candidates."""
+        return self.order[:, : len(self.candidates.counts) // len(self.features)]
+
+    def similar(self, mean: torch.Tensor) -> torch.Tensor:
+        """Likeness (images, captions, candidates): cosines of sentences, or, where words are there, the mean of them
+        and the overlap of words, brought to the mean and spread of the cosines."""
+        found = losses.cosines(self.sentences, self.own)
+        if self.told is None:
+            return found
+        states, counts = self.told.unmarked()
+        overlap = losses.overlap(F.normalize(states - mean, dim=-1), counts, self.own)
+        found = found[:, : overlap.shape[1]]
+        return losses.half(found, overlap)
+
+    @cached_property
+    def claimed(self) -> losses.Claimed | None:
+        """The candidates' claims beside those of all captions."""
+        if self.said is None:
+            return None
+        return self.said.compared(self.own)
+
+    def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
+        """What the image's captions say of the candidates; `held` leaves the references out. Where claims are there,
+        they are half of it."""
+        weights = torch.ones(len(self.features), PER_IMAGE if self.said is not None else similar.shape[1])
+        if held:
+            weights.scatter_(1, self.order[:, self.own.shape[1] :], 0.0)
+        found = losses.held_out(similar, self.own, weights[:, : similar.shape[1]])
+        if self.claimed is None:
+            return found
+        return losses.half(found, self.claimed.target(weights))

@@ -1,0 +1,187 @@
+"""Train SCAN on a feature store: losses over all pairs of a batch, references, validation.
+
+Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`), or word
+embeddings (from scratch, or beginning with given word vectors) and a bidirectional GRU (`words="gru"`, as in the
+paper). Loss: `distil` (the teacher's cosines plus 0.1 InfoNCE; recommended), `infonce`, `hardest` (the paper's
+triplet loss).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from vericap.core.errors import VericapError
+from vericap.core.typing import Array
+from vericap.train import losses
+from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.scan.data import ScanSource, ScanStep, TextStates, WordTensors
+from vericap.train.scan.export import export
+from vericap.train.scan.network import ScanModule, ScanOptions
+from vericap.train.trainer import Losses, Trainer, TrainPlan
+from vericap.train.validate import agreement, near_pairs, recall
+
+
+class ScanTask:
+    """Batches and validation of one training."""
+
+    def __init__(
+        self, model: ScanModule, sources: Sequence[ScanSource], shares: Sequence[int], validation: ScanSource, seed: int
+    ):
+        self.model, self.sources, self.options = model, list(sources), model.options
+        self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
+        self._validation = validation
+        self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
+        self._targets = {held: self._graded(1 + held) for held in (0, self.options.references)}
+        self._mean = _mean_word(sources[0]) if self.options.teacher != "sentences" else torch.zeros(())
+
+    def _graded(self, first: int) -> Array:
+        """What the captions of an image from the first-th on say of the candidates of the graded pairs."""
+        rows, columns, target = self._pairs
+        if first > 1:
+            sentences = np.asarray(self._validation.sentences, dtype=np.float32)
+            others = sentences[:, first:].mean(axis=1)
+            target = (others[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
+        if self._validation.claims is None:
+            return target
+        return losses.half(target, self._validation.claims.graded(rows, columns, first))
+
+    def losses(self, step: int, generator: np.random.Generator) -> Losses:
+        options, model, k = self.options, self.model, self.options.captions
+        batch = ScanStep.draw(
+            self.sources,
+            self._draws,
+            step,
+            generator,
+            captions=k,
+            references=options.references,
+            words=options.teacher != "sentences",
+        )
+        regions, words = model.regions(batch.features), model.words(batch.candidates)
+        contexts = self._contexts(regions, batch.references) if batch.references else None
+        scores, told = model.score(regions, words, batch.candidates.counts, contexts)
+        first = scores[:, torch.arange(len(scores)) * k]
+        if options.loss == "hardest":
+            hardest = min(1.0, step / max(options.hard_warmup, 1))
+            return {"loss": losses.hardest_negative(first, margin=options.margin, hardest=hardest)}
+        contrast = losses.info_nce(first, model.temperature.exp())
+        if options.loss == "infonce":
+            return {"loss": contrast}
+        similar = batch.similar(self._mean)
+        distilled = losses.distillation(scores, batch.target(similar), model.scale, model.bias)
+        found = {"distilled": distilled, "contrast": contrast}
+        if told is not None:
+            target = batch.target(similar, held=True)
+            found["both"] = losses.distillation((scores + told) / 2, target, model.both_scale, model.both_bias)
+        return {"loss": distilled + options.contrast * contrast + found.get("both", 0.0), **found}
+
+    def _contexts(self, regions: torch.Tensor, text: WordTensors) -> torch.Tensor:
+        """Mean unit context of the references of every image (image * references + j)."""
+        each = len(text.counts) // len(regions)
+        found = self.model.contexts(regions.repeat_interleave(each, dim=0), self.model.words(text), text.counts)
+        return found.view(len(regions), each, *found.shape[1:]).mean(dim=1)
+
+    def validate(self) -> dict[str, float]:
+        """Retrieval and agreement; with references, `agreement` is that of image and references together."""
+        scores, both = self.matrices(self._validation)
+        rows, columns, _ = self._pairs
+        found = {"agreement": agreement(scores, (rows, columns, self._targets[0])), **recall(scores)}
+        if both is not None:
+            found["image"] = found["agreement"]
+            found["agreement"] = agreement(both, (rows, columns, self._targets[self.options.references]))
+        return found
+
+    def matrices(self, source: ScanSource) -> tuple[Array, Array | None]:
+        """Scores of all images with all captions: the image alone, and with references (captions after the first)."""
+        regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
+        each = self.options.references
+        given = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
+        contexts = self._contexts(regions, source.text.read(given)) if each else None
+        scores = np.empty((len(source), len(source) * PER_IMAGE), dtype=np.float32)
+        both = np.empty_like(scores) if each else None
+        for start in range(0, scores.shape[1], 200):
+            columns = slice(start, min(start + 200, scores.shape[1]))
+            text = source.text.read(range(columns.start, columns.stop))
+            words = self.model.words(text)
+            for first in range(0, len(regions), 50):
+                rows = slice(first, first + 50)
+                given_here = contexts[rows] if contexts is not None else None
+                found, told = self.model.score(regions[rows], words, text.counts, given_here)
+                scores[rows, columns] = found
+                if both is not None and told is not None:
+                    both[rows, columns] = (found + told) / 2
+        return scores, both
+
+
+def _mean_word(source: ScanSource) -> torch.Tensor:
+    if not isinstance(source.text, TextStates):
+        raise VericapError("the teacher that compares words needs token states; choose words='states'")
+    return torch.from_numpy(source.text.mean())
+
+
+def train(
+    sources: Sequence[ScanSource],
+    shares: Sequence[int],
+    validation: ScanSource,
+    output: str | Path,
+    *,
+    plan: TrainPlan,
+    options: ScanOptions,
+    fingerprint: str,
+    words: Sequence[str] | None = None,
+    start: tuple[Array, dict[str, Array] | None] | None = None,
+    before: tuple[Mapping[str, Array], dict[str, Any]] | None = None,
+    vectors: tuple[Array, Array] | None = None,
+    shrinkage: float = 0.5,
+    name: str = "vericap-scan",
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`.
+
+    `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
+    where the projections and the GRU's embeddings begin; `before` is an earlier model to go on from,
+    its weights and what it was trained on.
+    """
+    if options.loss not in ("distil", "infonce", "hardest"):
+        raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
+    if options.references and options.captions + options.references > min(source.per_image for source in sources):
+        raise VericapError(
+            f"{options.captions} candidates and {options.references} references need as many captions of every image"
+        )
+    torch.manual_seed(plan.seed)
+    model = ScanModule(options, int(sources[0].features.shape[-1]), words)
+    if start is not None and options.words == "states":
+        model.start_from(*start)
+    if vectors is not None and options.words == "gru":
+        model.start_words(*vectors)
+    photos = [len(source) for source in sources]
+    describe: dict[str, Any] = {"options": asdict(options), "photos": photos, "shares": list(shares)}
+    if before is not None:
+        model.begin_with(before[0])
+        describe["before"] = before[1]
+    groups = [{"params": list(model.parameters()), "lr": options.rate}]
+    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    task = ScanTask(model, sources, shares, validation, plan.seed)
+    state = trainer.run(task.losses, task.validate)
+    trainer.load_best()
+    trained = {**describe, "steps": state.best_step, "agreement": state.best, "shrinkage": shrinkage}
+    meta = {
+        "name": name,
+        "fingerprint": fingerprint,
+        "words": options.words,
+        "attention": asdict(options.attention()),
+        "standardise": not options.encoder,
+        "encoder": options.encoder,
+        "licence": "Apache-2.0",
+        "source": "trained by `vericap train scan`",
+        "trained": trained,
+    }
+    if words is not None:
+        meta["vocabulary"] = list(words)
+    export(model, Path(output), meta, sources[0], shrinkage)
+    return trained

@@ -1,0 +1,1 @@
+"""Training of the image-sentence encoder `vse` over a finished backbone."""
