@@ -56,7 +56,7 @@ class Scorer:
     ) -> Result:
         """Score captions; arguments as for `vericap.score`."""
         samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-        return told(self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
+        return _told(self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
 
     def explain(
         self,
@@ -119,16 +119,9 @@ def score(
     if isinstance(objects, str):
         options["objects"] = objects
         objects = None
-    return Scorer(metrics, **options).score(
-        candidates,
-        references,
-        image_names=image_names,
-        objects=objects,
-        ids=ids,
-        confidence=confidence,
-        resamples=resamples,
-        explain=explain,
-    )
+    scorer = Scorer(metrics, **options)
+    samples = scorer.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
+    return _told(scorer.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
 
 
 def compare(
@@ -161,12 +154,12 @@ def compare(
     }
     found = compare_samples(samples, scorer.run, test=test, resamples=resamples)
     for result in found.results.values():
-        told(result)
+        _told(result)
     return found
 
 
-def told(result: Result) -> Result:
-    """The result, its warnings shown to who called."""
+def _told(result: Result) -> Result:
+    """The result, its warnings shown to who called the function that calls this one."""
     for text in result.warnings:
         warnings.warn(text, VericapWarning, stacklevel=3)
     return result

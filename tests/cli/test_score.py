@@ -192,3 +192,48 @@ def test_photos_that_are_all_missing_are_named(tmp_path, capsys):
     assert main([*command, "--explain", "--output", str(tmp_path / "out.jsonl")]) == 1
     assert "no image 'nowhere.jpg'" in "".join(capsys.readouterr())
     assert "no image" in (tmp_path / "out.jsonl").read_text()
+
+
+def test_reasons_of_the_worst_captions_are_printed(captions: Path, capsys) -> None:
+    assert main(["score", str(captions), "-m", "spice,rouge-l", "--explain", "--worst", "2", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "The 2 worst captions by spice:" in out
+    assert "left out:" in out
+    assert "a dog runs on grass" not in out  # the best of the three
+
+
+def test_reasons_are_a_column_of_the_output(captions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.jsonl"
+    assert main(["score", str(captions), "-m", "meteor", "--explain", "-o", str(out), "--quiet"]) == 0
+    record = json.loads(out.read_text("utf-8").splitlines()[0])
+    assert record["meteor.explanation"]["version"] == 1
+    assert [word["text"] for word in record["meteor.explanation"]["words"]] == "a dog runs on grass".split()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-m", "vse"], "with --images DIR"),
+        (["-m", "vse", "--lang", "ja"], "say --lang en if the captions are"),
+    ],
+)
+def test_messages_of_the_library_name_flags_here(captions: Path, capsys, words: list[str], message: str) -> None:
+    assert main(["score", str(captions), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_signatures_are_in_csv_and_parquet(captions: Path, tmp_path: Path) -> None:
+    for suffix in (".csv", ".parquet"):
+        assert main(["score", str(captions), "-m", "rouge-l", "-o", str(tmp_path / f"scores{suffix}"), "--quiet"]) == 0
+    first, second, _ = csv.DictReader((tmp_path / "scores.csv").open(encoding="utf-8"))
+    assert json.loads(first["signatures"])["rouge-l"].startswith("metric:rouge-l|")
+    assert second["signatures"] == ""
+    stored = json.loads(pq.read_schema(tmp_path / "scores.parquet").metadata[b"vericap.signatures"])
+    assert stored == json.loads(first["signatures"])
+
+
+@pytest.mark.parametrize("word", ["off", "none"])
+def test_cache_off_leaves_nothing(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", str(captions), "-m", "spice", "--cache", word, "--quiet"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["captions.jsonl"]

@@ -80,6 +80,16 @@ def test_systems_scored_together_score_as_alone(rows, others) -> None:
             assert found[name].corpus[metric].signature == alone.corpus[metric].signature
 
 
+def test_parts_keep_their_own_order() -> None:
+    """Systems may list their captions in any order, and an id may occur twice."""
+    one = [Sample("1", "a dog", ("a dog",)), Sample("2", "a cat", ("a dog",))]
+    two = [Sample("2", "a cat", ("a dog",)), Sample("1", "a dog", ("a dog",)), Sample("2", "a dog", ("a dog",))]
+    found = Run(resolve("bleu-1,cider-d:df=coco-val")).score_parts({"one": one, "two": two})
+    assert found["two"].ids == ["2", "1", "2"]
+    np.testing.assert_allclose(found["two"]["bleu-1"], [0.5, 1.0, 1.0], atol=1e-6)
+    assert found["two"]["cider-d:df=coco-val"].argmin() == 0
+
+
 class PerImage(Analysis[int]):
     index = "image"
     cost = 100

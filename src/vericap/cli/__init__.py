@@ -20,6 +20,7 @@ COMMANDS = {
     "parse": "draw or print the scene graphs of captions",
     "detect": "find the objects in images",
     "features": "extract region features of images",
+    "annotate": "write a page on which people rate captions",
     "meta": "how well do metrics agree with people?",
     "verify": "recompute published values and print the agreement",
     "train": "train the models that ship: backbone, scan, lm",

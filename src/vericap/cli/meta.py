@@ -173,7 +173,7 @@ def _all(args: argparse.Namespace) -> int:
     # `coco` is the default of --metrics elsewhere; `all` means every metric unless some are named.
     named = None if args.metrics == "coco" else args.metrics
     chosen = f" --metrics {named}" if named else ""
-    text = human_agreement(
+    page = human_agreement(
         metrics=None if named is None else _metrics(args),
         data_folder=args.data,
         settings=common.settings(args),
@@ -183,6 +183,7 @@ def _all(args: argparse.Namespace) -> int:
         say=None if args.quiet else common.say,
         command=f"vericap meta all{chosen} --page {args.page or 'FILE'}",
     )
+    text = flags(page)
     if args.page:
         args.page.write_text(text, encoding="utf-8")
         common.say(f"wrote {args.page}")

@@ -36,6 +36,7 @@ class Batch:
     part: Ints  # (samples,) which system or run a sample belongs to
     _values: dict[Key, Any] = field(default_factory=dict, repr=False)
     _own: dict[Key, Any] = field(default_factory=dict, repr=False)  # values by sample: of these rows alone
+    _worded: list[Bools] = field(default_factory=list, repr=False)  # of `texts`, once known
     _declared: frozenset[Key] | None = field(default=None, repr=False)
     _reader: str = field(default="", repr=False)
     read: set[Key] | None = field(default=None, repr=False)  # keys that were read, where a test wants to know
@@ -145,7 +146,9 @@ class Batch:
 
     def worded(self) -> Bools:
         """Which texts hold a word (a letter or a digit); others say nothing, whatever marks they hold."""
-        return np.fromiter(map(has_word, self.texts), np.bool_, len(self.texts))
+        if not self._worded:
+            self._worded.append(np.fromiter(map(has_word, self.texts), np.bool_, len(self.texts)))
+        return self._worded[0]
 
     def reference_summary(self) -> str:
         """Number of references per sample, as a range where it varies."""

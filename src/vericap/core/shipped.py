@@ -68,9 +68,13 @@ def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if model == "default":
         return load_file(path(part, file)), found
     try:
-        return load_file(Path(model) / file), found
+        arrays = load_file(Path(model) / file)
     except (OSError, ValueError, SafetensorError) as error:
         raise _no_model(model, part, error) from error
+    expected = found.get("files", {}).get(file)
+    if expected and sha256(Path(model) / file) != expected:
+        raise InputError(f"{Path(model) / file} is damaged (SHA-256 differs from meta.json); train or copy it again")
+    return arrays, found
 
 
 def _no_model(model: str, part: str, error: Exception) -> InputError:

@@ -24,6 +24,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Ints
 from vericap.run import plan, processes
+from vericap.run.parts import Joined
 from vericap.run.plan import Plan, fill
 from vericap.run.results import Result
 from vericap.run.runtime import Runtime
@@ -221,7 +222,7 @@ class Run:
 
     def _result(self, whole: Joined, name: str, shard: Shard, states: Mapping[str, list[Any]]) -> Result:
         part = whole.names.index(name)
-        rows = np.flatnonzero(whole.batch.part == part)
+        rows = whole.rows(part)
         samples, good = whole.samples[name], whole.good[name]
         problems = {row: sample.problem for row, sample in enumerate(samples) if sample.problem}
         batch = whole.batch.select(rows)
@@ -244,33 +245,6 @@ class Run:
         report(result, problems)
         result.corpus = corpus_scores(result, batch)
         return result
-
-
-@dataclass
-class Joined:
-    """The samples of all parts in one batch; those of one id stand together, so that shards share what they can."""
-
-    names: list[str]
-    samples: dict[str, list[Sample]]
-    good: dict[str, list[int]]  # places of samples that can be judged
-    batch: Batch
-
-    @classmethod
-    def of(cls, parts: Mapping[str, Sequence[Sample]], settings: Settings) -> Joined:
-        samples = {name: list(own) for name, own in parts.items()}
-        good = {name: [i for i, sample in enumerate(own) if not sample.problem] for name, own in samples.items()}
-        flat = [(samples[name][place], number) for number, name in enumerate(samples) for place in good[name]]
-        if not flat:
-            first = next((sample.problem for own in samples.values() for sample in own), "")
-            why = f": {first}" if first else ": no usable record was found"
-            raise VericapError(f"there is nothing to score{why}")
-        if len(samples) > 1:
-            place_of: dict[str, int] = {}
-            for sample, _ in flat:
-                place_of.setdefault(sample.id, len(place_of))
-            flat.sort(key=lambda item: (place_of[item[0].id], item[1]))
-        part = np.array([number for _, number in flat], dtype=np.int64)
-        return cls(list(samples), samples, good, Batch.of([sample for sample, _ in flat], settings, part))
 
 
 def _merged(metrics: Sequence[Metric], states: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:

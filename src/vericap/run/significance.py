@@ -1,16 +1,62 @@
-"""Bootstrap intervals and paired tests from per-sample statistics; no metric knows about them."""
+"""Bootstrap intervals and paired tests from per-sample statistics; no metric knows about them.
+
+Resampled corpus scores come from one product, weights x statistics, over the columns of all metrics and systems.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vericap.core.metric import Metric
+from vericap.core.typing import Floats, Ints
 
-Floats = NDArray[np.float64]
-_BLOCK = 50  # resamples at once: keeps the weight matrix small
+# So many draws that a star hardly ever hangs on them: the standard error of a p-value near .05 is .0015.
+RESAMPLES = 20_000
+
+_BLOCK = 50  # rows of weights that are handed out at once
+_CHUNK = 2000  # resamples whose sums are held at once
+_WEIGHTS = 2**20  # weights that are held at once
+_PIECE = 64  # captions of one small product
+# OpenBLAS starts its threads from so many multiplications on. They wait for each other in a busy loop: where other
+# work runs beside, products in one thread were done in a seventieth of the processor time.
+_ONE_THREAD = 2**18
+_TIE = 1e-12  # differences that are equal but for rounding
+
+Draw = Callable[[int], Floats]  # number of rows -> weights (rows, captions)
+
+
+class PValue(float):
+    """A p-value. Where it would be shown as 0.0000 it is shown as <0.0001: no number of draws shows that p is 0.
+
+    Examples
+    --------
+    >>> f"{PValue(0.00003):.4f}", f"{PValue(0.03):.4f}"
+    ('<0.0001', '0.0300')
+    """
+
+    def __format__(self, spec: str) -> str:
+        shown = super().__format__(spec)
+        return f"<{shown[:-1]}1" if "." in shown and float(shown) == 0.0 else shown
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjustment: one error rate for all tests together. NaN is no test and stays NaN.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted((place for place, p in enumerate(p_values) if p == p), key=lambda place: p_values[place])
+    adjusted, worst = [float("nan")] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        worst = max(worst, min(1.0, (len(order) - rank) * p_values[place]))
+        adjusted[place] = worst
+    return adjusted
 
 
 def aggregate(metric: Metric, values: Floats) -> float:
@@ -21,35 +67,86 @@ def aggregate(metric: Metric, values: Floats) -> float:
     return float(metric.corpus(usable.sum(axis=0), np.float64(len(usable))))  # type: ignore[arg-type]
 
 
+# --- draws ------------------------------------------------------------------------------------------------------
+
+
 def resample_weights(n: int, *, resamples: int, seed: int) -> Iterator[Floats]:
     """Blocks of weight rows: how often each sample was drawn."""
-    generator = np.random.default_rng(seed)
+    draw = _with_replacement(n, seed)
     for start in range(0, resamples, _BLOCK):
-        rows = min(_BLOCK, resamples - start)
-        draws = generator.integers(0, n, size=(rows, n))
-        draws += np.arange(rows)[:, None] * n
-        yield np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        yield draw(min(_BLOCK, resamples - start))
 
 
-def bootstrap(metrics: list[Metric], values: list[Floats], *, resamples: int = 1000, seed: int = 0) -> Floats:
+def _with_replacement(n: int, seed: int) -> Draw:
+    generator = np.random.default_rng(seed)
+
+    def draw(rows: int) -> Floats:
+        drawn = generator.integers(0, n, size=(rows, n))
+        drawn += np.arange(rows)[:, None] * n
+        return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+    return draw
+
+
+def _swaps(n: int, seed: int) -> Draw:
+    generator = np.random.default_rng(seed)
+    return lambda rows: generator.integers(0, 2, size=(rows, n)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The statistics of several metrics and systems side by side, each distinct column once.
+
+    BLEU-1 to BLEU-4 read the same counts, and mostly every caption can be judged by every metric: half of the columns
+    need not be multiplied.
+    """
+
+    table: Floats  # (captions, distinct columns)
+    places: list[Ints]  # where the columns of each metric stand in it
+    counts: list[int]  # and where the one that says which captions it judged
+
+    @classmethod
+    def of(cls, values: Sequence[Floats]) -> Columns:
+        present = [~np.isnan(own[:, :1]) for own in values]
+        filled = [np.where(here & ~np.isnan(own), own, 0.0) for own, here in zip(values, present)]
+        known: dict[bytes, tuple[int, Floats]] = {}
+        places: list[Ints] = []
+        for own in (*filled, *(here.astype(np.float64) for here in present)):
+            columns = np.ascontiguousarray(own.T)
+            digests = [hashlib.blake2b(column.data).digest() for column in columns]
+            entries = [known.setdefault(key, (len(known), column)) for key, column in zip(digests, columns)]
+            places.append(np.array([place for place, _ in entries], dtype=np.int64))
+        table = np.stack([column for _, column in known.values()], axis=1)
+        return cls(table, places[: len(values)], [int(place[0]) for place in places[len(values) :]])
+
+    def sums(self, draw: Draw, resamples: int) -> Iterator[Floats]:
+        """Chunks of weighted sums (rows, columns), from products so small that BLAS keeps to one thread."""
+        n, width = self.table.shape
+        rows = max(1, min(_ONE_THREAD // (_PIECE * width), _WEIGHTS // n))
+        for start in range(0, resamples, _CHUNK):
+            sums = np.zeros((min(_CHUNK, resamples - start), width))
+            for first in range(0, len(sums), rows):
+                part = sums[first : first + rows]
+                weights = draw(len(part))
+                for place in range(0, n, _PIECE):
+                    part += weights[:, place : place + _PIECE] @ self.table[place : place + _PIECE]
+            yield sums
+
+
+def bootstrap(
+    metrics: Sequence[Metric], values: Sequence[Floats], *, resamples: int = 1000, seed: int = 0
+) -> Floats:
     """Corpus scores (resamples, metrics) of resampled captions; the same draws for every metric."""
-    n = len(values[0])
-    columns = [np.where(np.isnan(v), 0.0, v) for v in values]
-    present = np.stack([~np.isnan(v[:, 0]) for v in values], axis=1).astype(np.float64)
-    # One product per block over all metrics' columns: the weights are read once.
-    stacked = np.concatenate([*columns, present], axis=1)
-    edges = np.cumsum([0] + [c.shape[1] for c in columns])
-    out = []
-    for weights in resample_weights(n, resamples=resamples, seed=seed):
-        sums = weights @ stacked
-        counts = sums[:, edges[-1] :]
-        out.append(
-            np.stack(
-                [m.corpus(sums[:, edges[i] : edges[i + 1]], counts[:, i]) for i, m in enumerate(metrics)],
-                axis=1,
-            )
-        )
-    return np.concatenate(out)
+    columns = Columns.of(values)
+    parts = list(zip(metrics, columns.places, columns.counts))
+    chunks = [
+        np.stack([metric.corpus(sums[:, own], sums[:, count]) for metric, own, count in parts], axis=1)
+        for sums in columns.sums(_with_replacement(len(values[0]), seed), resamples)
+    ]
+    return np.concatenate(chunks)
+
+
+# --- what the draws say -----------------------------------------------------------------------------------------
 
 
 def interval(samples: Floats, level: float = 0.95) -> tuple[float, float]:
@@ -64,29 +161,31 @@ def interval(samples: Floats, level: float = 0.95) -> tuple[float, float]:
 def paired_bootstrap(differences: Floats, observed: float) -> float:
     """Two-sided p: how often a centred bootstrap difference is as large as the observed one."""
     usable = differences[~np.isnan(differences)]
-    extreme = np.abs(usable - usable.mean()) >= abs(observed) - 1e-12
+    if not usable.size:
+        return float("nan")
+    extreme = np.abs(usable - usable.mean()) >= abs(observed) - _TIE
     return float((extreme.sum() + 1) / (usable.size + 1))
 
 
-def approximate_randomisation(
-    metric: Metric, a: Floats, b: Floats, *, trials: int = 1000, seed: int = 0
-) -> float:
-    """Two-sided p of the difference of two systems under random swaps of their outputs."""
-    both = ~(np.isnan(a[:, 0]) | np.isnan(b[:, 0]))
-    a, b = a[both], b[both]
-    if not len(a):
-        return float("nan")
-    generator = np.random.default_rng(seed)
-    count = np.float64(len(a))
-    total, gap = a.sum(axis=0), b - a
-    observed = abs(float(metric.corpus(total, count)) - float(metric.corpus(b.sum(axis=0), count)))  # type: ignore[arg-type]
-    extreme = 0
-    for start in range(0, trials, _BLOCK):
-        rows = min(_BLOCK, trials - start)
-        swap = generator.integers(0, 2, size=(rows, len(a))).astype(np.float64)
-        moved = swap @ gap
-        counts = np.full(rows, count)
-        one = metric.corpus(total + moved, counts)
-        two = metric.corpus(b.sum(axis=0) - moved, counts)
-        extreme += int((np.abs(one - two) >= observed - 1e-12).sum())
-    return float((extreme + 1) / (trials + 1))
+def randomisation(
+    metrics: Sequence[Metric], one: Sequence[Floats], two: Sequence[Floats], *, trials: int = 1000, seed: int = 0
+) -> list[float]:
+    """Two-sided p of each metric's difference between two systems under random swaps of their captions.
+
+    `one[i]` and `two[i]` are the statistics of `metrics[i]`: the same swaps serve all metrics and pairs of systems. A
+    caption that one of the two systems has no score for is left out.
+    """
+    both = [~(np.isnan(a[:, :1]) | np.isnan(b[:, :1])) for a, b in zip(one, two)]
+    count = [np.float64(own.sum()) for own in both]
+    first = [np.where(own, a, 0.0) for own, a in zip(both, one)]
+    second = [np.where(own, b, 0.0) for own, b in zip(both, two)]
+    columns = Columns.of([b - a for a, b in zip(first, second)])
+    totals = [(a.sum(axis=0), b.sum(axis=0)) for a, b in zip(first, second)]
+    observed = [abs(m.corpus(b, n) - m.corpus(a, n)) for m, (a, b), n in zip(metrics, totals, count)]  # type: ignore[arg-type]
+    extreme = np.zeros(len(metrics), dtype=np.int64)
+    for sums in columns.sums(_swaps(len(both[0]), seed), trials):
+        for place, (metric, (a, b), n) in enumerate(zip(metrics, totals, count)):
+            moved, counts = sums[:, columns.places[place]], np.full(len(sums), n)
+            gap = metric.corpus(b - moved, counts) - metric.corpus(a + moved, counts)
+            extreme[place] += int((np.abs(gap) >= observed[place] - _TIE).sum())
+    return [(int(k) + 1) / (trials + 1) if n else float("nan") for k, n in zip(extreme, count)]
