@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from caption_sets import ROOT
 
 from vericap.core.samples import Sample
-from vericap.run.engine import score_batch
+from vericap.metrics.registry import resolve
+from vericap.run.engine import Run
 
 _CLASSES = (
     "person bicycle car dog cat horse frisbee skateboard surfboard bottle cup fork bowl pizza chair couch bed tv "
@@ -51,7 +52,7 @@ def main() -> None:
         batch = samples(count, args.references)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         start = time.process_time()
-        result = score_batch(batch, "vifidel")
+        result = Run(resolve("vifidel")).score(batch)
         spent = time.process_time() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(

@@ -13,7 +13,7 @@ from vericap.core.explanation import Explanation
 from vericap.core.samples import Sample, make
 from vericap.core.settings import Settings
 from vericap.metrics.registry import Wanted, resolve
-from vericap.run.compare import Comparison, compare_samples
+from vericap.run.compare import LEVEL, Comparison, compare_samples
 from vericap.run.engine import Run
 from vericap.run.results import Result
 
@@ -131,7 +131,8 @@ def compare(
     *,
     image_names: Images = None,
     test: str = "bootstrap",
-    resamples: int = 1000,
+    resamples: int | None = None,
+    level: float = LEVEL,
     **options: Any,
 ) -> Comparison:
     """Score several systems on the same references, with p-values against the first.
@@ -140,7 +141,14 @@ def compare(
     ----------
     systems : captions by system, in any form `score` takes.
     references, metrics, image_names, **options : as for `score`. What systems share is analysed once.
-    test, resamples : "bootstrap" or "randomisation", and how many draws.
+    test, resamples : "bootstrap" or "randomisation", and how many draws; by default 20,000, and 100,000 where a star would
+        otherwise hang on the seed.
+    level : Holm-adjusted p below which a star is set.
+
+    Returns
+    -------
+    Comparison : scores, intervals, p-values alone and adjusted (`found.adjusted`), and what is suspicious about the
+        captions (`found.diagnosis`); `found.render("markdown")` is the table.
 
     Examples
     --------
@@ -152,7 +160,7 @@ def compare(
     samples = {
         name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()
     }
-    found = compare_samples(samples, scorer.run, test=test, resamples=resamples)
+    found = compare_samples(samples, scorer.run, test=test, resamples=resamples, level=level)
     for result in found.results.values():
         _told(result)
     return found

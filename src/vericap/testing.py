@@ -56,7 +56,7 @@ def check_metric(
     processes : also score in two other processes, which takes some seconds.
     """
     (chosen,) = resolve([metric], code=True)
-    case = Case(chosen, settings, samples)
+    case = Tried(chosen, settings, samples)
     done = []
     for name, check in CHECKS.items():
         if name == "processes" and not processes:
@@ -66,7 +66,7 @@ def check_metric(
     return done
 
 
-class Case:
+class Tried:
     """A metric with samples it can judge."""
 
     def __init__(self, metric: Metric, settings: Settings | None, samples: Sequence[Sample]) -> None:
@@ -112,7 +112,7 @@ def _japanese() -> Iterator[Sample]:
 # --- checks -----------------------------------------------------------------------------------------------------
 
 
-def declared(case: Case) -> None:
+def declared(case: Tried) -> None:
     """The analyses it reads are those it declares, no more and no less."""
     metric, settings = case.metric, case.settings
     batch = Batch.of(case.samples, settings)
@@ -126,7 +126,7 @@ def declared(case: Case) -> None:
         raise case.fails("declares analyses it does not read", idle)
 
 
-def rows(case: Case) -> None:
+def rows(case: Tried) -> None:
     """One row of the declared width per caption; NaN only with a reason; scores inside the declared range."""
     result = case.score(case.samples)
     statistics, label = result.statistics[case.metric.label], case.metric.label
@@ -143,7 +143,7 @@ def rows(case: Case) -> None:
         raise case.fails(f"leaves its range {low} .. {high}", (scores.min(), scores.max()))
 
 
-def pure(case: Case) -> None:
+def pure(case: Tried) -> None:
     """The same captions give the same scores again, and a pickled copy gives them too."""
     first = case.values(case.samples)
     case.same(first, case.values(case.samples), "gives other scores the second time")
@@ -154,13 +154,13 @@ def pure(case: Case) -> None:
     case.same(first, case.values(case.samples, copy), "gives other scores as a pickled copy")
 
 
-def order(case: Case) -> None:
+def order(case: Tried) -> None:
     """Scores do not depend on the order of the captions."""
     backwards = case.values(case.samples[::-1])[::-1]
     case.same(case.values(case.samples), backwards, "depends on the order of captions")
 
 
-def shards(case: Case) -> None:
+def shards(case: Tried) -> None:
     """Scores do not depend on how many captions are analysed together."""
     whole = case.values(case.samples)
     with _budget(1):  # every sample is a shard of its own
@@ -170,7 +170,7 @@ def shards(case: Case) -> None:
         case.same(whole, apart, "depends on the other captions of a batch")
 
 
-def references(case: Case) -> None:
+def references(case: Tried) -> None:
     """Scores do not depend on the order of references, unless the metric says that they do."""
     if case.metric.ordered_references:
         return
@@ -178,7 +178,7 @@ def references(case: Case) -> None:
     case.same(case.values(case.samples), case.values(turned), "depends on the order of references")
 
 
-def processes(case: Case) -> None:
+def processes(case: Tried) -> None:
     """Inside mean(...), in two other processes, the scores are the same."""
     try:
         pickle.dumps(case.metric)
@@ -191,7 +191,7 @@ def processes(case: Case) -> None:
     case.same(whole, result[mean.label], "gives other scores inside mean(...) in other processes")
 
 
-def signature(case: Case) -> None:
+def signature(case: Tried) -> None:
     """The signature names its choices by the canonical keys, and the metric's text form reads back."""
     if isinstance(case.metric, Mean):
         return
@@ -204,7 +204,7 @@ def signature(case: Case) -> None:
         raise case.fails("does not read back from its text form", str(case.metric))
 
 
-def wordless(case: Case) -> None:
+def wordless(case: Tried) -> None:
     """Captions without a word are treated alike, whatever marks they hold, and never lose the other captions."""
     first = case.samples[0]
     odd = [replace(first, id=f"wordless {k}", candidate=text) for k, text in enumerate(WORDLESS)]
@@ -214,7 +214,7 @@ def wordless(case: Case) -> None:
         raise case.fails("treats captions without a word differently", dict(zip(WORDLESS, values)))
 
 
-def without_references(case: Case) -> None:
+def without_references(case: Tried) -> None:
     """A caption without references is scored or has a reason; the others keep their scores."""
     first, second, *_ = case.samples
     result = case.score([first, replace(second, references=())])
@@ -222,7 +222,7 @@ def without_references(case: Case) -> None:
         case.same(result[case.metric.label][:1], case.values([first]), "changes when another caption has no reference")
 
 
-def explains(case: Case) -> None:
+def explains(case: Tried) -> None:
     """Reasons are typed, small, read back from JSON, and do not depend on the rows asked for."""
     run = Run([case.metric], case.settings)
     found = run.explain(case.samples)
@@ -243,7 +243,7 @@ def explains(case: Case) -> None:
             raise case.fails("explains a caption otherwise when asked for it alone", (one, two))
 
 
-def _check_reason(case: Case, sample: Sample, reason: Explanation) -> None:
+def _check_reason(case: Tried, sample: Sample, reason: Explanation) -> None:
     text = json.dumps(reason.as_dict())
     if len(text.encode()) > LONGEST:
         raise case.fails(f"has an explanation above {LONGEST} bytes", len(text.encode()))
@@ -261,7 +261,7 @@ def _rounded(text: str | None) -> Any:
     return None if text is None else json.loads(text, parse_float=lambda number: round(float(number), 3))
 
 
-def languages(case: Case) -> None:
+def languages(case: Tried) -> None:
     """A language the metric does not know is refused."""
     unknown = [lang for lang in ("en", "ja", "zz") if lang not in case.metric.languages]
     for lang in unknown if case.metric.languages else ():
@@ -282,7 +282,7 @@ def _budget(size: int) -> Iterator[None]:
         plan.BUDGET = before
 
 
-CHECKS: dict[str, Callable[[Case], None]] = {
+CHECKS: dict[str, Callable[[Tried], None]] = {
     check.__name__: check
     for check in (
         declared,

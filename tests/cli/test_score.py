@@ -207,7 +207,7 @@ def test_reasons_are_a_column_of_the_output(captions: Path, tmp_path: Path) -> N
     assert main(["score", str(captions), "-m", "meteor", "--explain", "-o", str(out), "--quiet"]) == 0
     record = json.loads(out.read_text("utf-8").splitlines()[0])
     assert record["meteor.explanation"]["version"] == 1
-    assert [word["text"] for word in record["meteor.explanation"]["words"]] == "a dog runs on grass".split()
+    assert [word["text"] for word in record["meteor.explanation"]["words"]] == ["a", "dog", "runs", "on", "grass"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from vericap.core.analysis import closure
 from vericap.core.batch import Batch
 from vericap.core.errors import VericapError
 from vericap.core.explanation import Explanation
@@ -282,6 +283,36 @@ def test_reasons_look_at_what_the_score_looks_at(model: str) -> None:
     assert {word.source for one in only[1:3] if one for word in one.words} == {"", "references"}
     assert all(word.region is None for one in only[1:3] if one for word in one.words)
     assert only[3] is None  # no reference, no score
+
+
+def test_a_model_with_a_vocabulary_asks_for_no_encoder(tmp_path: Path) -> None:
+    """Words it does not know: a candidate of such words is a problem, a reference of such words is passed over."""
+    rng = np.random.default_rng(0)
+    shapes = {"weight_ih": (3 * WIDTH, 4), "weight_hh": (3 * WIDTH, WIDTH), "bias_ih": 3 * WIDTH, "bias_hh": 3 * WIDTH}
+    weights = {f"gru_{name}{end}": rng.normal(size=shape) for name, shape in shapes.items() for end in ("", "_reverse")}
+    vocabulary = ["<unknown>", "<start>", "<end>", "dog", "runs", "two", "men"]
+    weights["embedding"] = rng.normal(size=(len(vocabulary), 4))
+    weights |= {"image": rng.normal(size=(WIDTH, GIVEN)), "image_bias": rng.normal(size=WIDTH)}
+    save_file({name: value.astype(np.float32) for name, value in weights.items()}, tmp_path / "scan.safetensors")
+    meta = {"name": "tiny", "fingerprint": "f", "words": "gru", "vocabulary": vocabulary}
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    metric = Omission(model=str(tmp_path))
+    samples = [
+        Sample("a", "a dog runs", ("two men", "zebras graze"), "1"),
+        Sample("b", "a dog runs", ("two men",), "1"),
+        Sample("c", "zebras graze", ("two men",), "1"),
+    ]
+    batch = batch_of(samples)
+    assert TokenStates() not in closure(metric.requires(batch.settings), batch.settings)
+    assert "encoder:" not in metric.signature(batch)
+    found = scored(metric, batch)
+    assert found.problems == {2: "no word of the candidate is known to the model"}
+    assert found.values[0, 0] == found.values[1, 0]
+    declared = Plan((metric,), batch.settings, explain=True).keys_of(metric)
+    (first,) = metric.explain(analysed(batch, *declared).read_by(metric.label, declared), [0], full=True)
+    assert first is not None
+    assert first.heatmaps[0].columns == ("<mark>", "a", "dog", "runs", "<mark>")
+    assert [word.support is None for word in first.words] == [True, False, False]
 
 
 @settings(max_examples=30, deadline=None)

@@ -20,7 +20,7 @@ from vericap.core.errors import VericapError
 from vericap.text import encoder as gte
 from vericap.text.caption_encoder import CaptionEncoder, Pieces
 from vericap.train.encoder import command, corpus, export
-from vericap.train.encoder.data import Lessons, groups
+from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
 from vericap.train.encoder.network import EncoderConfig, EncoderModule
 
 NOUNS = ("dog", "cat", "man", "horse", "bus", "tree", "boat", "child")
@@ -101,8 +101,9 @@ def test_a_corpus_is_mixed_distinct_and_the_same_again(files: Path) -> None:
     assert texts == corpus.make(sources(files))
     assert len({item.text.lower() for item in texts}) == len(texts)
     found = {item.source for item in texts}
-    assert found == {"coco", "phrases", "cuts", "corrupted", "long", "words", "glosses", "examples"}
-    assert {item.source for item in texts[:60]} >= {"coco", "glosses"}
+    assert found == {"described", "coco", "phrases", "cuts", "corrupted", "long", "words", "glosses", "examples"}
+    assert {item.source for item in texts[:80]} == {"described"}  # a corpus cut short has all of them
+    assert {item.source for item in texts[80:140]} >= {"coco", "glosses"}
 
 
 def test_a_corpus_survives_its_file(files: Path, tmp_path: Path) -> None:
@@ -133,6 +134,17 @@ def test_groups_hold_every_text_once_with_little_padding() -> None:
     for part in found:
         for row, mask in zip(part.rows.tolist(), part.mask):
             assert mask.sum() == len(pieces[row])
+
+
+def test_batches_hold_neighbours_and_every_text_once_a_pass() -> None:
+    generator = np.random.default_rng(0)
+    vectors = np.repeat(generator.normal(size=(16, 384)), 100, axis=0) + 0.01 * generator.normal(size=(1600, 384))
+    draw = NeighbourDraw(vectors.astype(np.float16), 64, seed=3)
+    batches = [draw.batch(step) for step in range(25)]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(1600))
+    assert NeighbourDraw(vectors.astype(np.float16), 64, seed=3).batch(2).tolist() == batches[2].tolist()
+    kinds = [len({row // 100 for row in batch.tolist()}) for batch in batches]
+    assert np.mean(kinds) < 10  # of 16; a random batch has nearly all
 
 
 def test_a_training_resumes_and_says_what_it_was_trained_on(files: Path, work: Path, tmp_path: Path) -> None:

@@ -55,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("who rates")
     group.add_argument("--raters", default="", metavar="NAMES", help="names to choose from (default: one types a name)")
     group.add_argument(
-        "--each", type=common.positive, default=0, metavar="K", help="K of the --raters rate each caption (default: all)"
+        "--each",
+        type=common.positive,
+        default=0,
+        metavar="K",
+        help="K of --raters rate each caption (default: all)",
     )
     group.add_argument(
         "--repeats",
@@ -113,7 +117,9 @@ def _write(args: argparse.Namespace) -> int:
         if len(found.captions) > shown:
             common.say(f"{len(found.captions) - shown} equal captions of the same photo are rated together")
         if not any(caption.references for caption in found.captions):
-            common.say("no references are kept: `vericap meta` can judge metrics of the image alone (--references FILE)")
+            common.say(
+                "no references are kept (--references FILE): `vericap meta` can judge metrics of the image alone"
+            )
         common.say(f"open {args.output / 'index.html'}; files that raters save belong into {args.output}")
     return 1 if problems else 0
 

@@ -1,20 +1,27 @@
-"""Compare systems on the same references, with p-values against the first one.
+"""Compare systems on the same references, with tests against the first one.
 
 vericap compare base.json new.json --references captions_val2014.json --metrics coco
+vericap compare base.json new.json --references captions_val2014.json --fail-if 'cider-d drops 0.02' --strict
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
-from vericap.cli import common
+from vericap.cli import common, flags
 from vericap.core.errors import Problem
 from vericap.core.samples import Sample
 from vericap.io import load_systems
 from vericap.metrics.registry import resolve
-from vericap.run.compare import TESTS, compare_samples
+from vericap.run import gate
+from vericap.run.compare import LEVEL, MORE, TESTS, Comparison, compare_samples
+from vericap.run.diagnosis import lines
 from vericap.run.engine import Run
+from vericap.run.significance import RESAMPLES
+
+KINDS = ("text", "markdown", "latex", "csv", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,23 +30,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     common.add_input(parser)
     common.add_scoring(parser)
-    parser.add_argument("--test", choices=TESTS, default="bootstrap", help="paired test (default: bootstrap)")
-    parser.add_argument(
-        "--details", action="store_true", help="intervals, differences and p-values, a line each"
+    # How many draws a test needs is not how many an interval needs.
+    parser.set_defaults(resamples=None)
+    group = parser.add_argument_group(
+        "tests", f"{RESAMPLES} resamples, {MORE} where a star would hang on the seed; --resamples fixes their number"
     )
-    parser.add_argument(
-        "--table", choices=("text", "markdown", "latex", "csv", "json"), default="text", help="how to print"
+    group.add_argument("--test", choices=TESTS, default="bootstrap", help="paired test (default: bootstrap)")
+    group.add_argument(
+        "--level", type=float, default=LEVEL, metavar="P", help=f"adjusted p of a star and of --fail-if ({LEVEL})"
     )
-    parser.add_argument(
+    group.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="'METRIC drops' or 'METRIC drops NUMBER': exit with 1 where a later system is significantly worse than the "
+        "first (by more than NUMBER); repeatable",
+    )
+    group = parser.add_argument_group("output")
+    group.add_argument("--strict", action="store_true", help="exit with 1 where something is suspicious")
+    group.add_argument("--details", action="store_true", help="intervals, differences and p-values, a line each")
+    group.add_argument("--table", choices=KINDS, default="text", help="how to print")
+    group.add_argument(
         "--json", dest="table", action="store_const", const="json", help="same as --table json --details"
     )
-    parser.add_argument(
+    group.add_argument(
         "--output", "-o", type=Path, metavar="FILE", help="write the detailed table as .csv or .json"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     run = Run(resolve(args.metrics, code=True), common.settings(args))
+    conditions = [gate.parse(text, [metric.label for metric in run.metrics]) for text in args.fail_if]
     systems: dict[str, list[Sample]] = {}
     problems: list[Problem] = []
     notes: list[str] = []
@@ -49,19 +71,36 @@ def run(args: argparse.Namespace) -> int:
         systems[name] = run.name_images(loaded.samples)
         problems += loaded.problems
         notes += [f"{name}: {text}" for text in [*loaded.warnings, *loaded.notes]]
-    found = compare_samples(systems, run, test=args.test, resamples=args.resamples)
-    detailed = args.details or args.table == "json"
-    print((found.details() if detailed else found.table()).render(args.table), end="")
+    found = compare_samples(systems, run, test=args.test, resamples=args.resamples, level=args.level)
+    verdicts = gate.judge(found, conditions)
+    shown = rendered(found, verdicts, args.table, details=args.details)
+    print(flags(shown) if args.table == "text" else shown, end="")
     if args.output:
         kind = "json" if args.output.suffix == ".json" else "csv"
-        args.output.write_text(found.details().render(kind), encoding="utf-8")
+        args.output.write_text(rendered(found, verdicts, kind, details=True), encoding="utf-8")
+    suspicious = {name: [one for one in own if one.suspicious] for name, own in found.diagnosis.items()}
+    habits = {name: [one for one in own if not one.suspicious] for name, own in found.diagnosis.items()}
+    told = [*(f"suspicious: {text}" for text in lines(suspicious)), *map(str, verdicts)]
+    for text in told:
+        # Under a table that people read; beside one that a program reads.
+        print(flags(text)) if args.table == "text" else common.say(text)
     for name, result in found.results.items():
         problems += [Problem(f"{name}: {problem.record}", problem.reason) for problem in result.problems]
     if not args.quiet:
-        for text in dict.fromkeys([*notes, *(w for r in found.results.values() for w in r.warnings)]):
+        warnings = (text for result in found.results.values() for text in result.warnings)
+        for text in dict.fromkeys([*notes, *warnings, *lines(habits)]):
             common.say(f"note: {text}")
     common.report_problems(problems)
-    return 1 if problems else 0
+    failed = any(verdict.failed for verdict in verdicts) or (args.strict and any(suspicious.values()))
+    return 1 if problems or failed else 0
+
+
+def rendered(found: Comparison, verdicts: list[gate.Verdict], kind: str, *, details: bool) -> str:
+    """The comparison in one form; JSON tells of the gate too."""
+    if kind != "json":
+        return found.render(kind, details=details)
+    gated = {"gate": [verdict.as_dict() for verdict in verdicts]} if verdicts else {}
+    return json.dumps({**found.as_dict(), **gated}, ensure_ascii=False, indent=2) + "\n"
 
 
 def label(systems: list[str]) -> tuple[list[str], list[str]]:

@@ -1,10 +1,13 @@
 """How well do metrics agree with people?
 
-vericap meta --list
+vericap meta list
 vericap meta flickr8k-expert --metrics coco
 vericap meta pascal50s --metrics cider-d,rouge-l --references 1,2,3,4,5 --runs 5 --figures curves/
 vericap meta my_ratings.jsonl --metrics cider-d --protocol mean-spearman
 vericap meta karpathy-test --metrics coco
+vericap meta flickr8k-expert --export items.jsonl
+vericap meta flickr8k-expert --scores polos.jsonl --metrics cider-d
+vericap meta mhal --metrics vifidel,reo-relevance
 vericap meta all --page docs/human-agreement.md --resume scores/
 """
 
@@ -16,14 +19,18 @@ from pathlib import Path
 from vericap.cli import common, flags
 from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
+from vericap.core.samples import Sample
 from vericap.core.table import Table
+from vericap.core.typing import Floats
 from vericap.meta.catalogue import listing, load
 from vericap.meta.evaluation import TESTS, Agreements, chosen_protocol, evaluate_each
 from vericap.meta.human import averages_table, ceiling_table
-from vericap.meta.judgements import Pairs, Ratings, Retrieval, Systems
-from vericap.meta.protocols import protocol_table
+from vericap.meta.external import read_scores, write_items
+from vericap.meta.judgements import GoldGraphs, Pairs, Ratings, Retrieval, Spans, Systems
+from vericap.meta.protocols import protocol_of, protocol_table
 from vericap.meta.scoring import KeptScores
 from vericap.meta.tables import ablation_table, agreement_table, curve_table
+from vericap.meta.task import make_task
 from vericap.metrics.registry import resolve
 
 TABLES = ("text", "markdown", "latex", "csv", "json")
@@ -33,7 +40,10 @@ CASES = 20  # disagreements listed by default
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "dataset", nargs="?", metavar="DATASET", help="a known data set, `all`, or a .jsonl/.csv of your own"
+        "dataset",
+        nargs="?",
+        metavar="DATASET",
+        help="a known data set, `list`, `all`, a .jsonl/.csv of your own, or the folder of a campaign",
     )
     parser.add_argument("--list", action="store_true", help="data sets, where they come from, what is here")
     parser.add_argument("--protocols", action="store_true", help="the protocols of DATASET")
@@ -52,21 +62,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--images", type=Path, metavar="DIR", help="photos (default: those beside the data set)")
     group.add_argument("--objects", default="detector", metavar="SOURCE", help="gold, detector, or a file")
     group.add_argument("--features", type=Path, metavar="STORE", help="region features made beforehand")
-    group.add_argument("--limit", type=common.positive, metavar="N", help="images for systems and retrieval")
+    group.add_argument("--limit", type=common.positive, metavar="N", help="take the first N images")
+    group.add_argument(
+        "--scores",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="scores from elsewhere by id (JSONL, CSV, Parquet: id and score, or a column per metric); repeatable",
+    )
     group.add_argument("--failures", metavar="METRIC", help="list where METRIC and people disagree most")
+    group.add_argument("--cases", type=common.positive, default=CASES, metavar="N", help="cases to list")
     group.add_argument("--theta", type=float, default=0.5, help="disagreement from which a case is listed")
     group.add_argument("--ablation", metavar="METRIC", help="print the gaps of all metrics to METRIC")
     group.add_argument("--ceiling", action="store_true", help="how well raters agree with each other")
     group = parser.add_argument_group("output")
     group.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
     group.add_argument("--output", "-o", type=Path, metavar="FILE", help="also write .csv .json .tex .md .txt")
+    group.add_argument("--export", type=Path, metavar="FILE", help="write the captions to score as JSON lines and stop")
     group.add_argument("--figures", type=Path, metavar="DIR", help="draw curves, distributions, correlations")
     group.add_argument("--page", type=Path, metavar="FILE", help="with `all`: write the page of human agreement")
     group.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.list:
+    if args.list or args.dataset == "list":
         table = listing(args.data)
         table.notes = ["`vericap meta NAME` on a data set that is not here tells the layout it expects."]
         print(table.render(args.table), end="")
@@ -75,15 +95,24 @@ def run(args: argparse.Namespace) -> int:
         raise VericapError("name a data set (`vericap meta --list`), a file of judgements, or `all`")
     if args.dataset == "all":
         return _all(args)
-    data = load(args.dataset, args.data, scale=_scale(args.scale))
+    data = load(args.dataset, args.data, scale=_scale(args.scale), images=args.limit)
     if args.protocols:
-        print(protocol_table(data.name, pairs=isinstance(data, Pairs)).render(args.table), end="")
+        kinds = {"pairs": isinstance(data, Pairs), "spans": isinstance(data, Spans)}
+        print(protocol_table(data.name, **kinds).render(args.table), end="")
         return 0
+    if isinstance(data, GoldGraphs | Retrieval | Systems) and (args.scores or args.export):
+        raise VericapError(f"data set '{data.name}' has no judgements of captions that scores could be compared with")
     if isinstance(data, Systems):
         return _systems(args, data)
     if isinstance(data, Retrieval):
         return _retrieval(args, data)
     common.report_problems(data.problems)
+    if isinstance(data, GoldGraphs):
+        return _graphs(args, data)
+    if isinstance(data, Spans):
+        return _spans(args, data)
+    if args.export:
+        return _export(args, _items(args, data))
     if args.ceiling:
         _emit(args, ceiling_table(data, args.protocol))
         return 0
@@ -100,16 +129,19 @@ def _store(args: argparse.Namespace) -> KeptScores | None:
 
 def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     counts = _counts(args.references) if args.references else [None]
+    notes: list[str] = []
     found = evaluate_each(
         data,
         _metrics(args),
         [chosen_protocol(data, args.protocol, references=count, runs=args.runs) for count in counts],
+        scores=_scores(args, _items(args, data), notes) if args.scores else None,
         settings=common.settings(args),
         resamples=args.resamples,
         test=args.test,
         seed=args.seed,
         store=_store(args),
     )
+    found[0].notes += notes
     if args.failures:
         _failures(args, found[0])
     elif args.ablation:
@@ -129,6 +161,64 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     return 1 if any(line.value is None for line in found[0].lines) or data.problems else 0
 
 
+def _items(args: argparse.Namespace, data: Ratings | Pairs) -> list[Sample]:
+    """The captions to score under the one protocol that is asked for."""
+    counts = _counts(args.references) if args.references else [None]
+    if len(counts) > 1:
+        raise VericapError("--export and --scores belong to one protocol; give one number to --references")
+    protocol = chosen_protocol(data, args.protocol, references=counts[0], runs=args.runs)
+    return make_task(data, protocol, seed=args.seed).items()
+
+
+def _export(args: argparse.Namespace, items: list[Sample]) -> int:
+    write_items(items, args.export)
+    common.say(f"wrote {args.export}: {len(items)} captions to score")
+    return 0
+
+
+def _scores(args: argparse.Namespace, items: list[Sample], notes: list[str]) -> dict[str, Floats]:
+    """All rows of all files; a name that two files have would stand for two metrics."""
+    found: dict[str, Floats] = {}
+    for path in args.scores:
+        for name, values in read_scores(path, items, notes=notes).items():
+            if name in found:
+                raise VericapError(f"--scores {path}: another file has scores called '{name}' already; rename one")
+            found[name] = values
+    return found
+
+
+def _spans(args: argparse.Namespace, data: Spans) -> int:
+    from vericap.meta.spans import evaluate_spans, sentence_samples
+
+    counts = _counts(args.references) if args.references else [None]
+    protocol = protocol_of(data.name, args.protocol, spans=True).changed(references=counts[0], runs=1)
+    items = sentence_samples(data, protocol)
+    if args.export:
+        return _export(args, items)
+    notes: list[str] = []
+    found = evaluate_spans(
+        data,
+        _metrics(args),
+        protocol,
+        scores=_scores(args, items, notes),
+        settings=common.settings(args),
+        resamples=args.resamples,
+        seed=args.seed,
+        store=_store(args),
+    )
+    found.notes += notes
+    _emit(args, found.table())
+    return 1 if any(not line.estimates for line in found.lines) or data.problems else 0
+
+
+def _graphs(args: argparse.Namespace, data: GoldGraphs) -> int:
+    from vericap.meta.parsing import evaluate_parser
+
+    found = evaluate_parser(data, settings=common.settings(args), resamples=args.resamples, seed=args.seed)
+    _emit(args, found.table())
+    return 1 if data.problems else 0
+
+
 def _failures(args: argparse.Namespace, found: Agreements) -> None:
     """The table, and with --output cases.json everything there is to see of each case."""
     import json
@@ -136,7 +226,7 @@ def _failures(args: argparse.Namespace, found: Agreements) -> None:
     from vericap.meta.failure_cases import failure_table, failures
 
     full = args.output is not None and args.output.suffix == ".json"
-    cases = failures(found, args.failures, theta=args.theta, limit=args.limit or CASES, explain=full)
+    cases = failures(found, args.failures, theta=args.theta, limit=args.cases, explain=full)
     if full:
         records = [case.as_dict() for case in cases]
         args.output.write_text(json.dumps(records, ensure_ascii=False, indent=1), encoding="utf-8")

@@ -12,13 +12,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from vericap.cli import common
+from vericap.cli import common, flags
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.io import load, write_result
 from vericap.io.write import check_output
 from vericap.metrics.registry import resolve
-from vericap.report import reasons, terminal
+from vericap.run.diagnosis import diagnose, lines
 from vericap.run.engine import Run
 from vericap.run.results import Result
 
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page", type=Path, metavar="FILE", help="HTML page of captions with photos, scores and heat maps of words"
     )
     group.add_argument("--json", action="store_true", help="print machine-readable results")
+    group.add_argument("--strict", action="store_true", help="exit with 1 where something is suspicious")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,30 +60,38 @@ def run(args: argparse.Namespace) -> int:
     if args.page:
         _page(args.page, run, result, samples)
     problems = [*loaded.problems, *result.problems]
+    findings = diagnose(samples, result, lang=args.lang, habits=True)
+    suspicious = [finding for finding in findings if finding.suspicious]
     if args.json:
-        summary = {**result.summary(), "problems": [str(problem) for problem in problems]}
-        print(json.dumps(summary, ensure_ascii=False, indent=2))
+        beside = {"problems": [str(problem) for problem in problems], "diagnosis": [one.as_dict() for one in findings]}
+        print(json.dumps({**result.summary(), **beside}, ensure_ascii=False, indent=2))
     else:
         print(corpus_table(result).text(), end="")
+        for text in lines({"": suspicious}):
+            print(flags(f"suspicious: {text}"))
         if args.explain and not args.output:
             _worst(run, result, samples, args.worst)
     if not args.quiet:
         for text in result.warnings:
             common.say(f"warning: {text}")
-        for text in result.notes:
+        for text in [*result.notes, *lines({"": [one for one in findings if not one.suspicious]})]:
             common.say(f"note: {text}")
     common.report_problems(problems)
-    return 1 if problems else 0
+    return 1 if problems or (args.strict and suspicious) else 0
 
 
 def _worst(run: Run, result: Result, samples: Sequence[Sample], count: int) -> None:
     """The captions with the lowest scores of the first metric, with every metric's reasons."""
+    from vericap.report import terminal
+
     rows = result.worst(count)
     found = run.explain([samples[row] for row in rows], states=result.states)
     print(terminal.worst_captions(result, samples, rows, found), end="")
 
 
 def _page(file: Path, run: Run, result: Result, samples: Sequence[Sample]) -> None:
+    from vericap.report import reasons
+
     shown = samples[: reasons.MOST]
     found = run.explain(shown, states=result.states, full=True)
     file.write_text(reasons.page(result, samples, found, images=run.settings.images), encoding="utf-8")

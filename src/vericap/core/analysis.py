@@ -28,6 +28,7 @@ class Analysis(ABC, Generic[Value]):
     """
 
     index: ClassVar[Index] = "text"
+    pixels: ClassVar[bool] = False  # whether photos are looked at: all such analyses share one pass over them
     cost: ClassVar[int] = 0  # bytes held per text, image or sample; decides how many samples are analysed together
 
     def requires(self, settings: Settings) -> tuple[Analysis[Any], ...]:

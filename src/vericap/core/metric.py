@@ -6,18 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vericap.core.analysis import Key, closure
 from vericap.core.batch import Batch
 from vericap.core.errors import UnknownName, VericapError
-from vericap.core.explanation import Explanation
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
 from vericap.core.version import __version__
+
+if TYPE_CHECKING:
+    from vericap.core.explanation import Explanation
 
 # Keys a signature may have besides a metric's options, and what each names.
 SIGNATURE = {
@@ -85,6 +87,7 @@ class Metric(ABC):
     options: ClassVar[Mapping[str, Option]] = {}
     width: ClassVar[int] = 1  # columns of its statistics
     reads_references: ClassVar[bool] = True  # where they are at hand; names their number in the signature
+    prepares_from: ClassVar[str] = "samples"  # or "references": systems with the same ones then share the state
     ordered_references: ClassVar[bool] = False  # whether the order of references moves the score
     languages: ClassVar[tuple[str, ...]] = ()  # empty: any
     version: ClassVar[str] = "1"

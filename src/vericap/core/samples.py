@@ -49,15 +49,21 @@ def reference_list(value: Any) -> tuple[str, ...]:
 
 
 def make(
-    identifier: Any, candidate: Any, references: Any = (), image: Any = None, objects: Any = None
+    identifier: Any,
+    candidate: Any,
+    references: Any = (),
+    image: Any = None,
+    objects: Any = None,
+    *,
+    checked: bool = False,
 ) -> Sample:
-    """Check one record and make a Sample of it; raises InputError with the reason."""
+    """Check one record and make a Sample of it; raises InputError with the reason. `checked`: the references are."""
     if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
         raise InputError("the id is missing")
     return Sample(
         id=str(identifier),
         candidate=caption(candidate, "the candidate"),
-        references=reference_list(references),
+        references=references if checked else reference_list(references),
         image=None if image is None or image != image else str(image),
         objects=objects,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from vericap.core.errors import InputError
 from vericap.graphs.ja import rules
-from vericap.graphs.ja.pas import Sentence
+from vericap.graphs.ja.pas import ParsedSentence
 from vericap.graphs.scene_graph import SceneGraph
 
 VERSION = "3"  # part of cache keys: raise it when the rules change
@@ -45,7 +45,7 @@ def parse_many(texts: Sequence[str], *, zero_pronouns: bool = True) -> list[Scen
     return graphs
 
 
-def graph(sentences: Iterable[Sentence], *, zero_pronouns: bool = True) -> SceneGraph:
+def graph(sentences: Iterable[ParsedSentence], *, zero_pronouns: bool = True) -> SceneGraph:
     """The scene graph of analysed sentences (from either front end)."""
     found = rules.tuples(sentences, zero_pronouns=zero_pronouns)
     return SceneGraph.of(found, reason="" if found else "the text names no object: no noun was found")
@@ -82,7 +82,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[\s。]", "", unicodedata.normalize("NFKC", text))
 
 
-def structures(texts: Sequence[str]) -> Iterator[list[Sentence]]:
+def structures(texts: Sequence[str]) -> Iterator[list[ParsedSentence]]:
     """Predicate-argument structures of captions, for those who want to look below the graph."""
     from vericap.graphs.ja import ginza
 

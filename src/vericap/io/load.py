@@ -157,8 +157,9 @@ def _sample(record: Record, judge: References | None) -> Sample:
         if key not in judge.texts and not references:
             reason = judge.bad.get(key)
             raise InputError(f"no usable references in {judge.name}" + (f": {reason}" if reason else ""))
-        references = judge.texts.get(key, references)
         image = image or judge.images.get(key)
+        if key in judge.texts:  # checked when they were read, once for all systems
+            return make(identifier, record["candidate"], judge.texts[key], image, record.get("objects"), checked=True)
     return make(identifier, record["candidate"], references, image, record.get("objects"))
 
 

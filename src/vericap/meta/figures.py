@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from vericap.core.errors import VericapError
-from vericap.core.typing import Floats
-from vericap.meta.agreement import correlation
 from vericap.meta.evaluation import Agreements
+from vericap.meta.redundancy import metric_correlations
 from vericap.report import figures
 from vericap.report.figures import Curve
 
@@ -23,6 +22,8 @@ def draw(found: Sequence[Agreements], folder: Path) -> list[Path]:
         paths.append(reference_curves(found, folder / f"{stem}-references.png"))
     if first.scores and next(iter(first.scores.values())).ndim == 1:
         paths.append(score_distributions(first, folder / f"{stem}-distributions.png"))
+    if first.gaps:
+        paths.append(gap_curves(first, folder / f"{stem}-gaps.png"))
     if len(first.scores) > 1:
         paths.append(correlation_matrix(first, folder / f"{stem}-correlations.png"))
     return paths
@@ -58,6 +59,24 @@ def _count(found: Agreements) -> int:
     return found.protocol.references
 
 
+def gap_curves(found: Agreements, path: Path) -> Path:
+    """Share of caption pairs in which people agree with a gap, by its size in spreads of the metric's own scores."""
+    drawn = []
+    for name, gap in found.gaps.items():
+        spread = float(np.nanstd(found.scores[name])) or 1.0
+        band = [(100 * low, 100 * high) for low, high in zip(gap.low, gap.high)]
+        usable = band if not np.isnan(band).any() else []
+        drawn.append(Curve(name, [size / spread for size in gap.sizes], [100 * x for x in gap.shares], usable))
+    return figures.curves(
+        drawn,
+        path,
+        title=found.dataset,
+        x_label="gap between two captions, in standard deviations of the metric",
+        y_label="people agree, % of pairs",
+        whole=False,
+    )
+
+
 def score_distributions(found: Agreements, path: Path) -> Path:
     """Scores of captions by rounded mean rating: boxes, one panel per metric."""
     if not found.scores:
@@ -73,18 +92,6 @@ def score_distributions(found: Agreements, path: Path) -> Path:
     }
     names = [f"{level:g}" for level in levels]
     return figures.boxes(panels, names, path, x_label=f"mean rating, {found.dataset}", y_label="score")
-
-
-def metric_correlations(found: Agreements) -> tuple[list[str], Floats]:
-    """Spearman's rho between the metrics' scores of the same captions."""
-    names = list(found.scores)
-    flat = [found.scores[name].ravel() for name in names]
-    matrix = np.eye(len(names))
-    for i in range(len(names)):
-        for j in range(i):
-            both = ~(np.isnan(flat[i]) | np.isnan(flat[j]))
-            matrix[i, j] = matrix[j, i] = correlation("spearman", flat[i][both], flat[j][both])
-    return names, matrix
 
 
 def correlation_matrix(found: Agreements, path: Path) -> Path:

@@ -29,7 +29,7 @@ class Grounded:
 
 
 @dataclass(frozen=True)
-class Grounding:
+class WordGrounding:
     """Mean scores of ground-truth and other words, and how often the true word is the region's best."""
 
     truth: float
@@ -39,7 +39,7 @@ class Grounding:
     skipped: int  # regions whose label is not in the caption
 
 
-def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | None = None) -> Grounding:
+def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | None = None) -> WordGrounding:
     """`names(word, label)` says whether a word names a label; by default equality without plural s."""
     same = names or _same
     truth, others, best, skipped = [], [], [], 0
@@ -60,7 +60,7 @@ def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | No
             best.append(float(hit[scores[region].argmax()]))
     if not truth:
         raise VericapError("no region's label occurs in its caption; there is nothing to analyse")
-    return Grounding(float(np.mean(truth)), float(np.mean(others)), float(np.mean(best)), len(truth), skipped)
+    return WordGrounding(float(np.mean(truth)), float(np.mean(others)), float(np.mean(best)), len(truth), skipped)
 
 
 def grounded(explanation: Explanation, labels: Sequence[str]) -> Grounded:
@@ -101,7 +101,7 @@ def _same(word: str, label: str) -> bool:
     return word.removesuffix("s") == label.removesuffix("s") or word in label.split()
 
 
-def grounding_table(found: dict[str, Grounding]) -> Table:
+def grounding_table(found: dict[str, WordGrounding]) -> Table:
     table = Table(["metric", "ground-truth words", "other words", "true word is best", "regions"])
     for name, each in found.items():
         table.add(name, each.truth, each.others, each.best, each.regions)

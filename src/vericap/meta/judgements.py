@@ -1,10 +1,11 @@
-"""What people said about captions: ratings, preferences between two captions, retrieval sets, systems."""
+"""What people said about captions: ratings, preferences, wrong passages, scene graphs; retrieval sets, systems."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -97,6 +98,7 @@ class Pairs:
     groups: list[str] | None = None
     fixed_references: list[tuple[str, ...]] | None = None  # those the data set itself chose for each pair
     objects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # gold objects by image
+    systems: list[tuple[str, str]] | None = None  # who wrote the two captions
     lang: str = "en"
     problems: list[Problem] = field(default_factory=list)
     image_folder: Path | None = None
@@ -129,6 +131,64 @@ class Pairs:
             allowed = ", ".join(self.preferences)
             raise InputError(f"data set '{self.name}' has no label '{label}'; it has: {allowed}")
         return self.preferences[label]
+
+
+@dataclass
+class Spans:
+    """Captions in which people marked what is wrong: `wrong` has (start, end) of every marked passage."""
+
+    name: str
+    captions: list[str]
+    wrong: list[tuple[tuple[int, int], ...]]
+    references: list[tuple[str, ...]]
+    images: list[str]
+    ids: list[str] = field(default_factory=list)
+    lang: str = "en"
+    problems: list[Problem] = field(default_factory=list)
+    image_folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.ids = self.ids or [str(row) for row in range(len(self.captions))]
+        if not self.captions:
+            raise InputError(f"data set '{self.name}' has no usable caption" + _first(self.problems))
+        lengths = {len(self.captions), len(self.wrong), len(self.references), len(self.images), len(self.ids)}
+        if len(lengths) != 1:
+            raise InputError(f"data set '{self.name}': columns differ in length ({sorted(lengths)})")
+        for row, caption in enumerate(self.captions):
+            for start, end in self.wrong[row]:
+                if not 0 <= start < end <= len(caption):
+                    raise InputError(
+                        f"data set '{self.name}', caption {self.ids[row]}: the passage {start}-{end} does not lie "
+                        f"inside its {len(caption)} characters"
+                    )
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+
+@dataclass
+class GoldGraphs:
+    """Captions with the scene graph that a person drew: tuples of one, two or three parts."""
+
+    name: str
+    captions: list[str]
+    graphs: list[tuple[tuple[str, ...], ...]]
+    images: list[str]
+    ids: list[str] = field(default_factory=list)
+    lang: str = "en"
+    problems: list[Problem] = field(default_factory=list)
+    image_folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.ids = self.ids or [str(row) for row in range(len(self.captions))]
+        if not self.captions:
+            raise InputError(f"data set '{self.name}' has no usable caption" + _first(self.problems))
+        lengths = {len(self.captions), len(self.graphs), len(self.images), len(self.ids)}
+        if len(lengths) != 1:
+            raise InputError(f"data set '{self.name}': columns differ in length ({sorted(lengths)})")
+
+    def __len__(self) -> int:
+        return len(self.captions)
 
 
 @dataclass
@@ -167,7 +227,32 @@ class Systems:
         return [image for image in self.references if image in shared]
 
 
-Judgements = Ratings | Pairs | Retrieval | Systems
+Judgements = Ratings | Pairs | Spans | GoldGraphs | Retrieval | Systems
+_Rows = TypeVar("_Rows", Ratings, Pairs, Spans, GoldGraphs)
+
+
+def first_images(data: _Rows, count: int) -> _Rows:
+    """The judgements of the first `count` images; what was wrong with others is not repeated."""
+    kept = set(list(dict.fromkeys(data.images))[:count])
+    rows = [row for row, image in enumerate(data.images) if image in kept]
+    changes = {name: _taken(value, rows, len(data)) for name, value in vars(data).items()}
+    known = {data.ids[row] for row in rows}
+    # Checks that run again while the part is made would name the same rows twice.
+    changes["problems"] = []
+    part = replace(data, **changes)
+    part.problems = [problem for problem in data.problems if problem.record in known]
+    return part
+
+
+def _taken(value: object, rows: Sequence[int], length: int) -> object:
+    """Rows of a column, or of every column of a table of them; anything else as it is."""
+    if isinstance(value, np.ndarray) and len(value) == length:
+        return value[list(rows)]
+    if isinstance(value, list) and len(value) == length:
+        return [value[row] for row in rows]
+    if isinstance(value, dict) and value and all(isinstance(own, np.ndarray) for own in value.values()):
+        return {name: _taken(own, rows, length) for name, own in value.items()}
+    return value
 
 
 def cluster_index(keys: Sequence[str]) -> Ints:

@@ -13,22 +13,36 @@ from vericap.core.errors import UnknownName, VericapError
 from vericap.core.table import Table
 
 
+# Statistics of statements that are true or false, in words.
+DECISIONS = {
+    "auc": "area under the ROC curve, true against false",
+    "threshold-accuracy": "accuracy, true against false, with the threshold that suits the other half of the images",
+}
+# What is judged where it is not a whole caption.
+JUDGED_PARTS = {
+    "word": "content words, wrong against right, by the support that a metric's reasons give them; and sentences, "
+    "each scored as a caption of its own",
+    "graph": "tuples of the parser against those of people, words compared by their base forms",
+}
+
+
 @dataclass(frozen=True)
 class Protocol:
     """How judgements become rows, which references a caption gets, and which statistic is taken."""
 
     name: str
-    statistic: str  # pearson, spearman, tau-b, tau-c, accuracy
+    statistic: str  # pearson, spearman, tau-b, tau-c; accuracy of pairs; auc, threshold-accuracy of true and false
     raters: str = "flat"  # flat: a row per rating; mean, median: a row per caption
     aspect: str = "rating"
     label: str = ""  # pairs: which preference
-    level: str = "caption"  # caption, image (mean over images), system (over system means)
+    level: str = "caption"  # caption, image (mean over images), system (over system means), word, graph
     drop_own: bool = False  # leave out captions that are among the image's references
     remove: str = ""  # from the references: "candidate", or "judged" (any judged for the image)
     references: int | None = None  # None: all; n: drawn at random
     fixed: bool = False  # the references the data set chose
     runs: int = 1
     tie: float = 0.5  # credit for equal scores of a pair
+    grouped: bool = True  # pairs: the mean over groups where there are some; else every pair counts alike
     symmetric: bool = False  # mean of both directions (sentence pairs)
     minimum_seconds: float = 0.0  # faster answers are left out
     drop_constant_raters: bool = False  # raters who always gave the same answer
@@ -57,10 +71,14 @@ class Protocol:
         parts = [self.note] if self.note else []
         if self.statistic == "accuracy":
             parts.append(f"pairwise accuracy against `{self.label}`, equal scores count {self.tie:g}")
+        elif self.level in JUDGED_PARTS:
+            parts.append(JUDGED_PARTS[self.level])
+        elif self.statistic in DECISIONS:
+            parts.append(DECISIONS[self.statistic])
         else:
             parts.append({"flat": "ratings kept apart", "mean": "mean rating", "median": "median rating"}[self.raters])
             parts.append({"tau-b": "Kendall tau-b", "tau-c": "Kendall tau-c"}.get(self.statistic, self.statistic))
-        if self.level != "caption":
+        if self.level in ("image", "system"):
             parts.append({"image": "per image, then averaged", "system": "over system means"}[self.level])
         if self.drop_own:
             parts.append("captions of the image itself left out")
@@ -71,7 +89,8 @@ class Protocol:
                     "judged": "judged captions of the image taken out of its references",
                 }[self.remove]
             )
-        parts.append(self._references())
+        if self.level != "graph":
+            parts.append(self._references())
         if self.symmetric:
             parts.append("mean of both directions")
         return "; ".join(parts)
@@ -159,6 +178,57 @@ PROTOCOLS: dict[str, list[Protocol]] = {
         for name in ("jsts", "jsts-train", "jsick")
     },
 }
+PROTOCOLS.update(
+    {
+        "longcap-arena": [
+            *(
+                Protocol(f"longcap-arena/{aspect}", "tau-c", aspect=aspect, note=aspect)
+                for aspect in ("descriptiveness", "relevance", "fluency")
+            ),
+            Protocol("longcap-arena/mean", "tau-c", note="mean of the three"),
+            Protocol("longcap-arena/descriptiveness-tau-b", "tau-b", aspect="descriptiveness", note="descriptiveness"),
+        ],
+        "cxc-sits": [
+            *(Protocol(f"cxc-sits/{s}", s, remove="candidate") for s in ("spearman", "pearson", "tau-c")),
+            Protocol("cxc-sits/foreign", "spearman", drop_own=True),
+            Protocol("cxc-sits/no-references", "spearman", references=0),
+        ],
+        "cxc-sts": _family("cxc-sts", ("spearman", "pearson", "tau-b"), symmetric=True),
+        "vsr": [
+            Protocol("vsr/auc", "auc"),
+            Protocol("vsr/accuracy", "threshold-accuracy"),
+            Protocol("vsr/no-references", "auc", references=0),
+        ],
+        "faithscore": [
+            Protocol("faithscore/facts", "auc", note="single facts"),
+            Protocol("faithscore/accuracy", "threshold-accuracy", note="single facts"),
+            Protocol("faithscore/no-references", "auc", references=0, note="single facts"),
+        ],
+        "hat": [
+            Protocol("hat/words", "auc", level="word"),
+            Protocol("hat/no-references", "auc", level="word", references=0),
+        ],
+        "mhal": [
+            Protocol("mhal/words", "auc", level="word", references=0),
+            Protocol("mhal/coco-references", "auc", level="word"),
+        ],
+        "detailverify": [
+            Protocol("detailverify/words", "auc", level="word", references=0),
+            Protocol("detailverify/corrected-reference", "auc", level="word", note="the corrected text as reference"),
+        ],
+        "caparena": [
+            Protocol("caparena/battles", "accuracy", label="winner", grouped=False, note="no battle with a person"),
+            Protocol(
+                "caparena/levels", "accuracy", label="winner", note="no battle with a person; mean of four levels"
+            ),
+        ],
+        "imageinwords": [
+            Protocol(f"imageinwords/{aspect}", "accuracy", label=aspect, references=0, grouped=False)
+            for aspect in ("comprehensiveness", "specificity", "hallucination", "human-likeness", "opening")
+        ],
+        "factual": [Protocol("factual/tuples", "f1", level="graph")],
+    }
+)
 PROTOCOLS["shichimi"].append(Protocol("shichimi/system", "pearson", level="system"))
 
 PLAIN_RATINGS = [
@@ -169,17 +239,21 @@ PLAIN_RATINGS = [
     Protocol("ratings/system", "pearson", level="system"),
     Protocol("ratings/image", "pearson", level="image"),
 ]
+PLAIN_SPANS = [
+    Protocol("spans/words", "auc", level="word"),
+    Protocol("spans/no-references", "auc", level="word", references=0),
+]
 PLAIN_PAIRS = [Protocol("pairs/accuracy", "accuracy", label="preference")]
 
 
-def protocols_of(dataset: str, *, pairs: bool = False) -> list[Protocol]:
+def protocols_of(dataset: str, *, pairs: bool = False, spans: bool = False) -> list[Protocol]:
     """The protocols of a known data set, or the general ones of a user's file."""
-    return PROTOCOLS.get(dataset) or (PLAIN_PAIRS if pairs else PLAIN_RATINGS)
+    return PROTOCOLS.get(dataset) or (PLAIN_PAIRS if pairs else PLAIN_SPANS if spans else PLAIN_RATINGS)
 
 
-def protocol_of(dataset: str, name: str | None = None, *, pairs: bool = False) -> Protocol:
+def protocol_of(dataset: str, name: str | None = None, *, pairs: bool = False, spans: bool = False) -> Protocol:
     """A protocol by name (`published` or `flickr8k-expert/published`); the first one without a name."""
-    known = protocols_of(dataset, pairs=pairs)
+    known = protocols_of(dataset, pairs=pairs, spans=spans)
     if name is None:
         return known[0]
     for protocol in known:
@@ -199,9 +273,9 @@ def check_same(one: Protocol, two: Protocol) -> None:
         )
 
 
-def protocol_table(dataset: str, *, pairs: bool = False) -> Table:
+def protocol_table(dataset: str, *, pairs: bool = False, spans: bool = False) -> Table:
     """The protocols of a data set and what each does."""
     table = Table(["protocol", "what it does"], title=f"protocols of {dataset}, the default first")
-    for protocol in protocols_of(dataset, pairs=pairs):
+    for protocol in protocols_of(dataset, pairs=pairs, spans=spans):
         table.add(protocol.name, protocol.describe())
     return table

@@ -10,7 +10,9 @@ from vericap.core.table import Cell, Table
 if TYPE_CHECKING:
     from vericap.meta.evaluation import Agreements, Line
 
+TIES, NEEDED = "acc-eq", "gap for 75 %"
 _NOTES = 6  # remarks about single captions can be many
+_FATE = {"left-out": "are left out", "worst": "count as its worst score"}
 
 
 def percent(value: float | None) -> float | None:
@@ -28,41 +30,36 @@ def shown_p(p: float | None) -> str | None:
 
 
 def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
-    """A line per metric, best first where that can be said; numbers are x100."""
+    """A line per metric, best first where that can be said, then the baselines; numbers are x100."""
     groups = list(dict.fromkeys(name for line in found.lines for name in line.groups))
     spread = any(line.deviation is not None for line in found.lines)
     columns = ["metric", found.protocol.statistic, "95 % interval"]
     columns += ["sd of runs"] if spread else []
-    columns += [*groups, "to best", "p", "published"]
-    table = Table(columns, title=f"{found.dataset}: {found.protocol.name}", digits=2)
+    columns += [*groups, "to best", "p"]
+    columns += [TIES] if found.ties else []
+    columns += [NEEDED] if found.gaps else []
+    table = Table([*columns, "published"], title=f"{found.dataset}: {found.protocol.name}", digits=2)
     notes: dict[str, list[str]] = {}
-    for line in found.lines:
+    for line in [*found.lines, *found.baselines]:
+        if line.kind == "baseline" and line.value is None:
+            continue  # all captions equally long: nothing to beat
         cells: list[Cell] = [line.metric, percent(line.value), span(line.interval)]
         cells += [percent(line.deviation)] if spread else []
         cells += [_group(line, name) for name in groups]
-        cells += [percent(line.gap), shown_p(line.p), _published(found, line, notes)]
-        table.add(*cells)
-    best = found.best()
-    table.notes = [
-        f"x100; {found.protocol.describe()}.",
-        f"{found.judgements} judgements on {found.images} images.",
-    ]
-    if found.resamples:
-        table.notes.append(
-            f"Intervals: {found.resamples} bootstrap draws of images. "
-            + (
-                f"p: gap to {best.metric}, paired {found.test} on the same draws, Holm-adjusted."
-                if best and len(found.lines) > 1
-                else ""
-            )
-        )
+        cells += [percent(line.gap), shown_p(line.p)]
+        cells += [_tie(found, line.metric)] if found.ties else []
+        cells += [_needed(found, line.metric)] if found.gaps else []
+        table.add(*cells, _published(found, line, notes))
+    table.notes = [f"x100; {found.protocol.describe()}.", f"{found.judgements} judgements on {found.images} images."]
+    table.notes += _how(found)
     if groups:
         table.notes.append("The overall value is the mean over the groups.")
+    table.notes += _meaning(found)
     if sources:
         table.notes += [f"Published {', '.join(cells)}: {where}." for where, cells in notes.items()]
     table.notes += [f"{line.metric}: {line.reason}" for line in found.lines if line.value is None]
     table.notes += [
-        f"{line.metric}: {line.unscored} captions could not be scored and are left out"
+        f"{line.metric}: {line.unscored} captions could not be scored and {_FATE[found.unscored]}"
         for line in found.lines
         if line.unscored and line.value is not None
     ]
@@ -70,6 +67,54 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
     if len(found.notes) > _NOTES:
         table.notes.append(f"... and {len(found.notes) - _NOTES} more notes of this kind")
     return table
+
+
+def _how(found: Agreements) -> list[str]:
+    """Where intervals and p come from, and what the baselines are."""
+    notes = []
+    best = found.best()
+    if found.resamples:
+        tested = best is not None and sum(line.value is not None for line in found.lines) > 1
+        shared = ", captions that both scored" if any(line.unscored for line in found.lines) else ""
+        p = f" p: gap to {best.metric}, paired {found.test} on the same draws{shared}, Holm-adjusted." if best else ""
+        notes.append(f"Intervals: {found.resamples} bootstrap draws of images.{p if tested else ''}")
+    if any(line.value is not None for line in found.baselines):
+        from vericap.meta.baselines import NOTE, not_above
+
+        notes += [NOTE, *filter(None, [not_above(found)])]
+    return notes
+
+
+def _tie(found: Agreements, metric: str) -> float | None:
+    own = found.ties.get(metric)
+    return None if own is None else 100 * own.accuracy
+
+
+def _needed(found: Agreements, metric: str) -> str | None:
+    own = found.gaps.get(metric)
+    gap = None if own is None else own.needed()
+    return None if gap is None else f"{gap:.3g}"
+
+
+def _meaning(found: Agreements) -> list[str]:
+    """What acc-eq and gaps are, and what a gap of a round size means with each metric."""
+    from vericap.meta.gaps import SHOWN, WANTED
+
+    notes = []
+    if found.ties:
+        first = next(iter(found.ties.values()))
+        where = "of one image, then averaged" if first.same_image else "of the set"
+        each = ", ".join(f"{name} {own.epsilon:.3g}" for name, own in found.ties.items())
+        notes.append(
+            f"{TIES}: share of caption pairs {where} in the order of people, or tied as by them "
+            f"({100 * first.human_ties:.0f} % are); scores within epsilon are tied, fitted here for each metric: {each}."
+        )
+    if found.gaps:
+        ties = next(iter(found.gaps.values())).ties
+        each = ", ".join(f"{name} {100 * own.agree(SHOWN)[0]:.0f} %" for name, own in found.gaps.items())
+        notes.append(f"A gap of {SHOWN:g}: people agree in {each} of caption pairs ({100 * ties:.0f} % are human ties, left out).")
+        notes.append(f"{NEEDED}: how far apart scores must be for people to agree in {100 * WANTED:.0f} % of caption pairs.")
+    return notes
 
 
 def _group(line: Line, name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from vericap.meta.agreement import (
     correlation,
     why_undefined,
 )
+from vericap.meta.detection import AreaUnderCurve, right_by_threshold
 from vericap.meta.judgements import Judgements, Pairs, Ratings, cluster_index
-from vericap.meta.protocols import Protocol
+from vericap.meta.protocols import DECISIONS, Protocol
 
 
 @dataclass
@@ -63,6 +64,25 @@ class Task:
                     )
                 )
         return found
+
+    def items(self) -> list[Sample]:
+        """All captions that a metric has to score, each with an id of its own; with several draws of references the
+        run is part of the id. Scores from elsewhere come in this order, or by these ids."""
+        runs = self.protocol.runs
+        found: list[Sample] = []
+        seen: dict[str, int] = {}
+        for run in range(runs):
+            for sample in self.samples(run):
+                name = sample.id.removesuffix("~0") if self.one_sided else sample.id
+                name = f"{name}@{run}" if runs > 1 else name
+                seen[name] = seen.get(name, 0) + 1
+                found.append(replace(sample, id=name if seen[name] == 1 else f"{name}+{seen[name]}"))
+        return found
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether a judgement is about one caption; pairs and symmetric protocols have two."""
+        return not isinstance(self.data, Pairs) and not self.protocol.symmetric
 
     def _sides(self, run: int) -> list[tuple[list[str], list[tuple[str, ...]]]]:
         data = self.data
@@ -128,7 +148,7 @@ class Task:
 
     def groups(self) -> list[str]:
         """Group names in order, or one empty name."""
-        if isinstance(self.data, Pairs) and self.data.groups:
+        if isinstance(self.data, Pairs) and self.data.groups and self.protocol.grouped:
             kept = [self.data.groups[row] for row in self.rows]
             return sorted(set(kept), key=lambda name: (_ORDER.get(name, 9), name))
         return [""]
@@ -159,10 +179,19 @@ class Task:
         reason = why_undefined(x, y)
         if reason:
             raise Undefined(reason)
+        if self.protocol.statistic in DECISIONS:
+            return self._decision(x, y, cluster)
         if self.protocol.level == "image":
             values = within_clusters(self.protocol.statistic, x, y, cluster, self.clusters)
             return MeanOverClusters(values, np.arange(self.clusters), clusters=self.clusters)
         return agreement(self.protocol.statistic, x, y, cluster, clusters=self.clusters)
+
+    def _decision(self, x: Floats, y: Floats, cluster: Ints) -> Agreement:
+        """True statements against false ones."""
+        true = y > 0.5
+        if self.protocol.statistic == "auc":
+            return AreaUnderCurve(x, true, cluster, clusters=self.clusters)
+        return MeanOverClusters(right_by_threshold(x, true, cluster).astype(float), cluster, clusters=self.clusters)
 
 
 class Undefined(VericapError):

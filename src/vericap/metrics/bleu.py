@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vericap.core.analysis import Key
 from vericap.core.batch import Batch
-from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.core.typing import Floats, Ints
-from vericap.metrics.evidence import overlap
+from vericap.core.typing import Floats
 from vericap.metrics.toolbox import without_references
 from vericap.run.analyses import BleuCounts, Tokens
 from vericap.text import ngrams
+
+if TYPE_CHECKING:
+    from vericap.core.explanation import Explanation
 
 # The tool's constants: an order without matches counts as TINY, an order without n-grams as SMALL.
 TINY = 1e-15
@@ -54,16 +55,9 @@ class _Bleu(Metric):
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
         """Which words a reference has, and how many n-grams of each length matched."""
-        counts = batch[BleuCounts(batch.settings.tokenizer)]
-        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
-        return [
-            Explanation(self.label, words=own, facts=self._facts(counts[row])) if len(batch.references(row)) else None
-            for row, own in zip(rows, words)
-        ]
+        from vericap.metrics.ngram_reasons import matched_orders
 
-    def _facts(self, counts: Ints) -> dict[str, Any]:
-        matched, said = counts[: self.order].tolist(), counts[ngrams.ORDERS :][: self.order].tolist()
-        return {"matched": matched, "ngrams": said, "length": int(counts[-2]), "reference_length": int(counts[-1])}
+        return matched_orders(self.label, batch, rows, batch[BleuCounts(batch.settings.tokenizer)], self.order)
 
     def captions(self, values: Floats) -> Floats:
         return bleu(values, self.order)

@@ -89,7 +89,7 @@ class Chair(Metric):
         verdicts = self.verdicts(batch, rows)
         return [None if isinstance(found, str) else found.explained(self.label) for found in verdicts]
 
-    def verdicts(self, batch: Batch, rows: Sequence[int]) -> Iterator[Verdict | str]:
+    def verdicts(self, batch: Batch, rows: Sequence[int]) -> Iterator[Mentioned | str]:
         """What is to say of some captions, or why nothing can be said."""
         keep = judged(self.opt.classes)
         alone = self._told(batch.settings)
@@ -105,7 +105,7 @@ class Chair(Metric):
                 yield "no reference that could mention objects"
             else:
                 source = REFERENCES if alone else IMAGE
-                yield Verdict.of(batch.texts[batch.candidates[row]], seen, There.of(seen, told, keep), keep, source)
+                yield Mentioned.of(batch.texts[batch.candidates[row]], seen, There.of(seen, told, keep), keep, source)
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         words = {"words": str(shipped.meta("chair")["version"])}
@@ -158,7 +158,7 @@ def there_in(reference: str) -> There:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Mentioned:
     """What a caption mentions, what of it is not there, and what is there and not mentioned."""
 
     caption: str
@@ -170,7 +170,7 @@ class Verdict:
     source: str  # what tells that a mention is invented
 
     @classmethod
-    def of(cls, caption: str, seen: ImageObjects, there: There, keep: frozenset[str], source: str) -> Verdict:
+    def of(cls, caption: str, seen: ImageObjects, there: There, keep: frozenset[str], source: str) -> Mentioned:
         said = [mention for mention in mentions(caption) if keep.issuperset(mention.classes)]
         invented = [mention for mention in said if there.possible.isdisjoint(mention.classes)]
         named = {name for mention in said for name in mention.classes}

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vericap.core.analysis import Key
 from vericap.core.batch import Batch
-from vericap.core.explanation import Explanation, MissingContent, WordEvidence
 from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats, Ints
-from vericap.metrics.evidence import REFERENCES, overlap, shortened
 from vericap.metrics.toolbox import without_references
 from vericap.run.analyses import NGrams, Tokens
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import table
 from vericap.text.ngrams import ORDERS, NGramTable, cosines
 
+if TYPE_CHECKING:
+    from vericap.core.explanation import Explanation
+
 SIGMA = 6.0  # width of the length penalty, in n-grams
-_SHOWN = 8  # n-grams of an explanation
 
 _DF = Option("", "document frequencies: corpus, coco-val or a file; empty: what the run says")
 
@@ -30,6 +30,7 @@ _DF = Option("", "document frequencies: corpus, coco-val or a file; empty: what 
 class _Cider(Metric):
     range = (0.0, 10.0)
     needs = ("references",)
+    prepares_from = "references"
     options: ClassVar[Mapping[str, Option]] = {"df": _DF}
     clip: ClassVar[bool]
 
@@ -85,50 +86,17 @@ class _Cider(Metric):
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
         """Which words a reference has, the heaviest n-grams that are shared, and the heaviest ones that lack."""
-        frequency: DocumentFrequency = self.prepare(batch) if state is None else state
-        grams = batch[NGrams(batch.settings.tokenizer)]
-        idf = frequency.idf(grams)
-        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
-        return [
-            shortened(self._reasons(batch, grams, idf, row, own), full=full) if len(batch.references(row)) else None
-            for row, own in zip(rows, words)
-        ]
+        from vericap.metrics.ngram_reasons import weighted_ngrams
 
-    def _reasons(
-        self, batch: Batch, grams: NGramTable, idf: Floats, row: int, words: tuple[WordEvidence, ...]
-    ) -> Explanation:
-        mine = _weighted(grams, idf, [int(batch.candidates[row])])
-        theirs = _weighted(grams, idf, batch.references(row).tolist())
-        shared = _heaviest({gram: weight for gram, weight in mine.items() if gram in theirs})
-        lacking = _heaviest({gram: weight for gram, weight in theirs.items() if gram not in mine})
-        return Explanation(
-            self.label,
-            words=words,
-            missing=tuple(MissingContent(grams.phrase(gram), weight, REFERENCES) for gram, weight in lacking),
-            facts={"shared": [[grams.phrase(gram), weight] for gram, weight in shared]},
-        )
+        frequency: DocumentFrequency = self.prepare(batch) if state is None else state
+        idf = frequency.idf(batch[NGrams(batch.settings.tokenizer)])
+        return weighted_ngrams(self.label, batch, rows, idf, full=full)
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
         source = self.source(batch)
         if source in ("corpus", "coco-val"):
             return {"df": source}
         return {"df": f"file-{table(source).digest}"}
-
-
-def _weighted(grams: NGramTable, idf: Floats, texts: Sequence[int]) -> dict[int, float]:
-    """The n-grams of texts with their mean weight: frequency in the text x idf."""
-    found: dict[int, float] = {}
-    for text in texts:
-        own, counts = grams.of_text(text)
-        for gram, weight in zip(own.tolist(), (counts * idf[own] / len(texts)).tolist()):
-            found[gram] = found.get(gram, 0.0) + weight
-    return found
-
-
-def _heaviest(weights: Mapping[int, float]) -> list[tuple[int, float]]:
-    """The n-grams that weigh most; none without weight."""
-    ranked = sorted(weights.items(), key=lambda item: -item[1])[:_SHOWN]
-    return [(gram, weight) for gram, weight in ranked if weight > 0]
 
 
 class CiderD(_Cider):

@@ -39,6 +39,8 @@ class Mean(Metric):
         self.range = tuple(float(np.mean([p.range[end] for p in self.parts])) for end in (0, 1))  # type: ignore
         self.needs = tuple(dict.fromkeys(need for p in self.parts for need in p.needs))  # type: ignore[misc]
         self.width = sum(part.width for part in self.parts)  # type: ignore[misc]
+        sources = {part.prepares_from for part in self.parts if part.prepares}
+        self.prepares_from = "references" if sources == {"references"} else "samples"  # type: ignore[misc]
         self.ordered_references = any(part.ordered_references for part in self.parts)  # type: ignore[misc]
         languages = [set(p.languages) for p in self.parts if p.languages]
         self.languages = tuple(sorted(set.intersection(*languages))) if languages else ()  # type: ignore[misc]

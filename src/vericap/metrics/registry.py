@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vericap.core.errors import MissingPart, UnknownName, VericapError
 from vericap.core.metric import Metric
 from vericap.metrics import function
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "vericap.metrics"  # entry points of other packages: name = "package.module:Class"
 
@@ -65,17 +67,24 @@ def names() -> list[str]:
 
 
 def sets() -> dict[str, tuple[str, ...]]:
-    """Named sets of metrics; a metric of another package joins those its class names."""
-    found = {name: list(members) for name, members in SETS.items()}
+    """Named sets of metrics: ours, which mean the same everywhere, and those that metrics of other packages name."""
+    found: dict[str, tuple[str, ...]] = {}
     for name in plugins():
         for own in metric_class(name).sets:
-            found.setdefault(own, []).append(name)
-    return {name: tuple(members) for name, members in found.items()}
+            found[own] = (*found.get(own, ()), name)
+    return {**found, **SETS}
+
+
+def known(text: str) -> bool:
+    """Whether a text begins with the name of one of our own metrics; other packages are not looked at."""
+    return text.partition(":")[0] in METRICS or "(" in text or text.startswith(function.PREFIX)
 
 
 @cache
 def plugins() -> dict[str, EntryPoint]:
     """Metrics that other installed packages bring."""
+    from importlib.metadata import entry_points  # looks at every installed package: not before it is needed
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
@@ -161,7 +170,8 @@ def _resolved(item: Wanted, code: bool) -> list[Metric]:
     if isinstance(item, Metric):
         return [item]
     if isinstance(item, str):
-        return [make(name, code=code) for name in (sets().get(item, (item,)))]
+        members = SETS.get(item) or ((item,) if known(item) else sets().get(item, (item,)))
+        return [make(name, code=code) for name in members]
     if isinstance(item, type):
         if not issubclass(item, Metric):
             raise VericapError(f"the class {item.__name__} is no metric; derive it from vericap.Metric")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vericap.core.analysis import Key
 from vericap.core.batch import Batch
-from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.metrics.evidence import overlap
 from vericap.metrics.toolbox import without_references
 from vericap.run.analyses import Tokens
 from vericap.text.ngrams import lcs_lengths
+
+if TYPE_CHECKING:
+    from vericap.core.explanation import Explanation
 
 
 class RougeL(Metric):
@@ -55,7 +56,6 @@ class RougeL(Metric):
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
         """Which words a reference has."""
-        words = overlap(batch, batch[Tokens(batch.settings.tokenizer)], rows)
-        return [
-            Explanation(self.label, words=own) if len(batch.references(row)) else None for row, own in zip(rows, words)
-        ]
+        from vericap.metrics.ngram_reasons import shared_words
+
+        return shared_words(self.label, batch, rows)

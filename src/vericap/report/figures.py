@@ -42,8 +42,10 @@ def save(figure: Any, path: Path) -> Path:
     return path
 
 
-def curves(found: Sequence[Curve], path: Path, *, title: str, x_label: str, y_label: str) -> Path:
-    """Curves with their bands; x holds whole numbers."""
+def curves(
+    found: Sequence[Curve], path: Path, *, title: str, x_label: str, y_label: str, whole: bool = True
+) -> Path:
+    """Curves with their bands; x holds whole numbers, each with a tick, unless `whole` says otherwise."""
     figure, axes = pyplot().subplots(figsize=(6.4, 4.2))
     for place, curve in enumerate(found):
         if not curve.x:
@@ -53,7 +55,8 @@ def curves(found: Sequence[Curve], path: Path, *, title: str, x_label: str, y_la
         if curve.band:
             low, high = zip(*curve.band)
             axes.fill_between(curve.x, low, high, color=colour, alpha=0.12, linewidth=0)
-    axes.set_xticks(sorted({x for curve in found for x in curve.x}))
+    if whole:
+        axes.set_xticks(sorted({x for curve in found for x in curve.x}))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_title(title)

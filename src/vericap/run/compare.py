@@ -1,9 +1,11 @@
-"""Systems side by side: corpus scores and paired p-values against the first system."""
+"""Systems side by side: corpus scores, paired tests against the first system, and what is suspicious."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,25 +14,56 @@ from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.core.typing import Floats
+from vericap.run.diagnosis import Finding, diagnose
 from vericap.run.engine import Run
 from vericap.run.results import Result
-from vericap.run.significance import aggregate, approximate_randomisation, bootstrap, interval, paired_bootstrap
+from vericap.run.significance import (
+    RESAMPLES,
+    PValue,
+    aggregate,
+    bootstrap,
+    holm,
+    interval,
+    paired_bootstrap,
+    randomisation,
+)
 
 TESTS = ("bootstrap", "randomisation")
+NAMES = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}
+MORE = 100_000  # draws where a star would hang on the seed
+LEVEL = 0.05
 NOTHING_SHARED = "the systems have no caption id in common; were they made for the same images?"
+
+Pair = tuple[str, str]  # system, metric
 
 
 @dataclass
 class Comparison:
-    """Results by system, p-values by (system, metric), and how they were made."""
+    """Results by system, tests by (system, metric), and how they were made.
+
+    Attributes
+    ----------
+    results : scores by system; the first system is the one that others are tested against.
+    p_values, adjusted : p of each later system and metric, alone and by Holm's adjustment over all of them.
+    intervals : 95 % bootstrap intervals of every system and metric.
+    test, resamples, captions, level : how it was tested, and the adjusted p below which a star is set.
+    notes : what to know of the numbers.
+    diagnosis : what is suspicious about each system's captions, and habits that move its scores.
+    """
 
     results: dict[str, Result]
-    p_values: dict[tuple[str, str], float]
-    intervals: dict[tuple[str, str], tuple[float, float]]
+    p_values: dict[Pair, float]
+    intervals: dict[Pair, tuple[float, float]]
     test: str
     resamples: int
     captions: int
+    level: float = LEVEL
     notes: list[str] = field(default_factory=list)
+    diagnosis: dict[str, list[Finding]] = field(default_factory=dict)
+    adjusted: dict[Pair, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.adjusted = dict(zip(self.p_values, holm(list(self.p_values.values()))))
 
     @property
     def baseline(self) -> str:
@@ -46,94 +79,186 @@ class Comparison:
         """Signature by metric."""
         return {name: score.signature for name, score in self.results[self.baseline].corpus.items()}
 
+    @property
+    def protocol(self) -> dict[str, Any]:
+        """How the differences were tested; it stands in every form of output."""
+        return {
+            "test": NAMES[self.test],
+            "resamples": self.resamples,
+            "adjustment": f"Holm over {len(self.p_values)} tests",
+            "captions": self.captions,
+        }
+
+    def difference(self, system: str, metric: str) -> float | None:
+        """The system's score less that of the first system; None where one of them is undefined."""
+        base, own = (self.results[name].corpus[metric].value for name in (self.baseline, system))
+        return None if base is None or own is None else own - base
+
+    def starred(self, system: str, metric: str) -> bool:
+        """Whether the system differs from the first one, all tests taken together."""
+        return self.adjusted.get((system, metric), 1.0) < self.level
+
+    def undecided(self) -> list[Pair]:
+        """Where the adjusted p is within three standard errors of the level: other draws might set another star."""
+        found = []
+        for pair, p in self.p_values.items():
+            error = self.adjusted[pair] / p * np.sqrt(p * (1 - p) / self.resamples)
+            if abs(self.adjusted[pair] - self.level) < 3 * error:
+                found.append(pair)
+        return found
+
+    # --- output -------------------------------------------------------------------------------------------------
 
     def table(self, *, digits: int = 4) -> Table:
-        """Systems x metrics; * marks p < 0.05 against the first system."""
+        """Systems x metrics; * marks an adjusted p below the level against the first system."""
         judges = self.results[self.baseline].metrics
         heads = [f"{name} (lower)" if judges[name].direction == "lower" else name for name in self.metrics]
         table = Table(["system", *heads], digits=digits)
         for system in self.results:
             table.add(system, *(self._cell(system, metric, digits) for metric in self.metrics))
-        name = "paired bootstrap" if self.test == "bootstrap" else "approximate randomisation"
-        table.notes = [
-            f"* differs from {self.baseline} with p < 0.05 ({name}, {self.resamples} resamples, "
-            f"{self.captions} captions in common)",
-            *self.notes,
-        ]
+        table.notes = [f"* differs from {self.baseline} with adjusted p < {self.level:g} ({self._tested})", *self._notes]
         return table
 
     def _cell(self, system: str, metric: str, digits: int) -> str:
         value = self.results[system].corpus[metric].value
-        p = self.p_values.get((system, metric))
-        star = "*" if p is not None and p < 0.05 else " "
-        return "undefined" if value is None else f"{value:.{digits}f}{star}"
+        return "undefined" if value is None else f"{value:.{digits}f}{'*' if self.starred(system, metric) else ' '}"
 
     def details(self, *, digits: int = 4) -> Table:
-        """One line per system and metric: value, interval, difference, p, signature."""
-        columns = ["system", "metric", "value", "95 % low", "95 % high", "difference", "p", "signature"]
+        """One line per system and metric: value, interval, difference, p, adjusted p, signature."""
+        columns = ["system", "metric", "value", "95 % low", "95 % high", "difference", "p", "adjusted p", "signature"]
         table = Table(columns, digits=digits)
         for system, result in self.results.items():
             for metric in self.metrics:
-                score = result.corpus[metric]
-                base = self.results[self.baseline].corpus[metric].value
-                low, high = self.intervals[system, metric]
-                gap = None if score.value is None or base is None or system == self.baseline else score.value - base
-                p = self.p_values.get((system, metric))
-                table.add(system, metric, score.value, low, high, gap, p, score.signature)
+                score, pair = result.corpus[metric], (system, metric)
+                gap = None if system == self.baseline else self.difference(system, metric)
+                tests = [PValue(found[pair]) if pair in found else None for found in (self.p_values, self.adjusted)]
+                table.add(system, metric, score.value, *self.intervals[pair], gap, *tests, score.signature)
+        table.notes = [f"p against {self.baseline} ({self._tested})", *self._notes]
         return table
+
+    @property
+    def _tested(self) -> str:
+        found = self.protocol
+        return f"{found['test']}, {found['resamples']} resamples, {found['adjustment']}, {self.captions} captions in common"
+
+    @property
+    def _notes(self) -> list[str]:
+        near = [
+            f"note: {system}, {metric}: adjusted p {self.adjusted[system, metric]:.4f} is so near {self.level:g} that "
+            "another seed may decide otherwise; a larger `resamples=N` settles it"
+            for system, metric in self.undecided()
+        ]
+        return [*self.notes, *near]
+
+    def render(self, kind: str, *, details: bool = False) -> str:
+        """The table, or the detailed one, as text, markdown, latex, csv or json: each names test and captions."""
+        if kind == "json":
+            return json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n"
+        table = self.details() if details else self.table()
+        if kind == "csv":
+            # A CSV file has no place for notes.
+            table.columns = [*table.columns, *self.protocol]
+            table.rows = [[*row, *self.protocol.values()] for row in table.rows]
+        return table.render(kind)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data: detailed rows, protocol, notes, diagnosis."""
+        table = self.details()
+        rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.records()]
+        findings = {name: [one.as_dict() for one in own] for name, own in self.diagnosis.items()}
+        return {"rows": rows, **self.protocol, "level": self.level, "notes": table.notes, "diagnosis": findings}
 
 
 def compare_samples(
-    systems: Mapping[str, Sequence[Sample]], run: Run, *, test: str = "bootstrap", resamples: int = 1000
+    systems: Mapping[str, Sequence[Sample]],
+    run: Run,
+    *,
+    test: str = "bootstrap",
+    resamples: int | None = None,
+    level: float = LEVEL,
 ) -> Comparison:
     """Score systems on the captions they have in common, and test the differences. What they share is analysed once."""
-    _check(systems, test)
+    _check(systems, test, level)
     shared = set.intersection(*({sample.id for sample in samples} for samples in systems.values()))
     if not shared:
         raise VericapError(NOTHING_SHARED)
-    notes = [
+    parts = {name: [sample for sample in samples if sample.id in shared] for name, samples in systems.items()}
+    results = run.score_parts(parts)
+    found = compare_results(results, test=test, resamples=resamples, seed=run.settings.seed, level=level)
+    found.notes = [
         f"note: {name} has {len(samples)} captions; all scores are on the {len(shared)} common to all systems"
         for name, samples in systems.items()
         if len(samples) != len(shared)
     ]
-    parts = {name: [sample for sample in samples if sample.id in shared] for name, samples in systems.items()}
-    found = compare_results(run.score_parts(parts), test=test, resamples=resamples, seed=run.settings.seed)
-    found.notes = notes
+    found.diagnosis = {
+        name: diagnose(samples, results[name], lang=run.settings.lang, habits=True) for name, samples in parts.items()
+    }
     return found
 
 
 def compare_results(
-    results: Mapping[str, Result], *, test: str = "bootstrap", resamples: int = 1000, seed: int = 0
+    results: Mapping[str, Result],
+    *,
+    test: str = "bootstrap",
+    resamples: int | None = None,
+    seed: int = 0,
+    level: float = LEVEL,
 ) -> Comparison:
-    """Paired tests on the captions that all systems have."""
-    _check(results, test)
+    """Paired tests on the captions that all systems have.
+
+    Without `resamples` there are 20,000, and 100,000 where a star would otherwise hang on the seed.
+    """
+    _check(results, test, level)
     shared = _common(results)
     metrics = list(next(iter(results.values())).metrics.values())
     values = {name: _values(result, shared, metrics) for name, result in results.items()}
-    draws = _draws(metrics, values, resamples=resamples, seed=seed)
-    intervals = {
-        (name, metric.label): interval(draws[name][:, place])
-        for name in results
-        for place, metric in enumerate(metrics)
-    }
-    p_values: dict[tuple[str, str], float] = {}
-    base, *others = results
-    for name in others:
-        for place, metric in enumerate(metrics):
-            one, two = values[base][place], values[name][place]
-            if test == "bootstrap":
-                gap = draws[name][:, place] - draws[base][:, place]
-                p = paired_bootstrap(gap, aggregate(metric, two) - aggregate(metric, one))
-            else:
-                p = approximate_randomisation(metric, one, two, trials=resamples, seed=seed)
-            if not np.isnan(p):
-                p_values[name, metric.label] = p
-    return Comparison(dict(results), p_values, intervals, test, resamples, len(shared))
+    for draws in (RESAMPLES, MORE) if resamples is None else (resamples,):
+        found = _tested(dict(results), metrics, values, test=test, resamples=draws, seed=seed, level=level)
+        if not found.undecided():
+            break
+    return found
 
 
-def _check(systems: Mapping[str, object], test: str) -> None:
+def _tested(
+    results: dict[str, Result],
+    metrics: Sequence[Metric],
+    values: Mapping[str, list[Floats]],
+    *,
+    test: str,
+    resamples: int,
+    seed: int,
+    level: float,
+) -> Comparison:
+    """The tests with a given number of draws: the same ones for every system and metric, so that they are paired."""
+    pairs = [(name, metric.label) for name in values for metric in metrics]
+    judges, columns = [*metrics] * len(values), [own for each in values.values() for own in each]
+    draws = bootstrap(judges, columns, resamples=resamples, seed=seed)
+    later = range(len(metrics), len(pairs))  # systems after the first, each beside the first one's same metric
+    base = [place % len(metrics) for place in later]
+    if test == "bootstrap":
+        scores = [aggregate(metric, own) for metric, own in zip(judges, columns)]
+        p_values = [
+            paired_bootstrap(draws[:, two] - draws[:, one], scores[two] - scores[one]) for one, two in zip(base, later)
+        ]
+    else:
+        one, two = [columns[place] for place in base], [columns[place] for place in later]
+        p_values = randomisation(judges[len(metrics) :], one, two, trials=resamples, seed=seed)
+    return Comparison(
+        results,
+        p_values={pairs[place]: p for place, p in zip(later, p_values) if p == p},
+        intervals={pair: interval(own) for pair, own in zip(pairs, draws.T)},
+        test=test,
+        resamples=resamples,
+        captions=len(columns[0]),
+        level=level,
+    )
+
+
+def _check(systems: Mapping[str, object], test: str, level: float) -> None:
     if test not in TESTS:
         raise VericapError(f"`test={test}` is not one of {', '.join(TESTS)}")
+    if not 0.0 < level < 1.0:
+        raise VericapError(f"`level={level}` is not between 0 and 1; 0.05 is usual")
     if len(systems) < 2:
         raise VericapError("comparing needs at least two systems")
 
@@ -142,15 +267,6 @@ def _values(result: Result, shared: Sequence[str], metrics: Sequence[Metric]) ->
     place_of = {identifier: row for row, identifier in enumerate(result.ids)}
     rows = [place_of[identifier] for identifier in shared]
     return [result.statistics[metric.label].values[rows] for metric in metrics]
-
-
-def _draws(
-    metrics: Sequence[Metric], values: Mapping[str, list[Floats]], *, resamples: int, seed: int
-) -> dict[str, Floats]:
-    """Bootstrap scores of every system from the same draws: the test is paired, and captions are drawn once."""
-    each = [column for found in values.values() for column in found]
-    table = bootstrap([*metrics] * len(values), each, resamples=resamples, seed=seed)
-    return dict(zip(values, np.split(table, len(values), axis=1)))
 
 
 def _common(results: Mapping[str, Result]) -> list[str]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vericap.core.analysis import Key
 from vericap.core.batch import Batch
 from vericap.core.errors import Problem, VericapError
-from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.score import Score
@@ -30,8 +29,11 @@ from vericap.run.results import Result
 from vericap.run.runtime import Runtime
 from vericap.run.significance import aggregate, bootstrap, interval
 
+if TYPE_CHECKING:
+    from vericap.core.explanation import Explanation
+
 ONE = ""  # the name of the only part of a run
-Reasons = dict[str, list[Explanation | None]]
+Reasons = dict[str, "list[Explanation | None]"]
 
 
 @dataclass
@@ -174,10 +176,17 @@ class Run:
 
     def _prepared(self, metrics: Sequence[Metric], shard: Batch, whole: Batch, work: Plan) -> dict[str, list[Any]]:
         """States of metrics that see the corpus first: for each part what a shard has of it."""
-        parts = self._by_part(shard, whole)
-        return {
-            metric.label: [metric.prepare(self._reader(metric, part, work)) for _, part in parts] for metric in metrics
-        }
+        parts = self._by_part(shard, whole) if metrics else []
+        states: dict[str, list[Any]] = {metric.label: [] for metric in metrics}
+        for metric in metrics:
+            known: dict[bytes, Any] = {}  # systems that are judged by the same references share what is known of these
+            for number, (_, part) in enumerate(parts):
+                shared = metric.prepares_from == "references"
+                key = part.reference_offsets.tobytes() + part.reference_index.tobytes() if shared else str(number).encode()
+                if key not in known:
+                    known[key] = metric.prepare(self._reader(metric, part, work))
+                states[metric.label].append(known[key])
+        return states
 
     def _shard(
         self, metrics: Sequence[Metric], batch: Batch, states: Mapping[str, list[Any]], work: Plan
@@ -185,6 +194,7 @@ class Run:
         found = Shard()
         for metric in metrics:
             own = states.get(metric.label, [None])
+            own = own[:1] if all(state is own[0] for state in own) else own  # one state: all parts at once
             parts = [(np.arange(len(batch)), batch)] if len(own) == 1 else self._by_part(batch, batch, len(own))
             values, reasons = [], []
             for (_, part), state in zip(parts, own):
@@ -248,11 +258,16 @@ class Run:
 
 
 def _merged(metrics: Sequence[Metric], states: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
-    """The state of every metric for each part, from those of the shards."""
-    return {
-        metric.label: [metric.merge(list(part)) for part in zip(*(state[metric.label] for state in states))]
-        for metric in metrics
-    }
+    """The state of every metric for each part, from those of the shards; parts that share them share the outcome."""
+    found: dict[str, list[Any]] = {}
+    for metric in metrics:
+        known: dict[tuple[int, ...], Any] = {}
+        for part in zip(*(state[metric.label] for state in states)):
+            same = tuple(map(id, part))
+            if same not in known:
+                known[same] = metric.merge(list(part))
+            found.setdefault(metric.label, []).append(known[same])
+    return found
 
 
 def _compact(batch: Batch, span: range) -> Batch:

@@ -38,6 +38,7 @@ class Pixels(Analysis[Value]):
     """An analysis of photos: `look` makes bytes of a photo, `table` the value from all photos of a batch."""
 
     index: ClassVar[Index] = "image"
+    pixels: ClassVar[bool] = True
 
     @abstractmethod
     def kind(self, runtime: Runtime) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vericap.core.analysis import Key, closure
 from vericap.core.batch import Batch
 from vericap.core.metric import Metric
 from vericap.core.settings import Settings
-from vericap.run.photos import Pixels, look_at
 from vericap.run.runtime import Runtime
 
 BUDGET = 256 << 20  # bytes of analyses held at once; more samples are analysed shard by shard
@@ -73,8 +73,10 @@ def _spans(batch: Batch, text: int, image: int, sample: int, budget: int) -> Ite
 def fill(batch: Batch, keys: Sequence[Key], runtime: Runtime) -> Batch:
     """Compute what the batch lacks of some keys, in their order; analyses of photos share one pass."""
     missing = [key for key in keys if key not in batch and key.wanted(batch)]
-    pixels = [key for key in missing if isinstance(key, Pixels)]
+    pixels: list[Any] = [key for key in missing if key.pixels]
     if pixels:
+        from vericap.run.photos import look_at  # what reads photos is not loaded where nobody looks at any
+
         for photo_key, found in zip(pixels, look_at(batch, pixels, runtime)):
             batch.put(photo_key, photo_key.table(found))
     for key in missing:

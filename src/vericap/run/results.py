@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vericap.core.errors import Problem
-from vericap.core.explanation import Explanation
-from vericap.core.metric import Metric
 from vericap.core.score import Score
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
@@ -18,6 +16,9 @@ from vericap.core.typing import Floats
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+    from vericap.core.explanation import Explanation
+    from vericap.core.metric import Metric
 
 
 @dataclass

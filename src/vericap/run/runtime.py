@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vericap.core.settings import Settings
-from vericap.run.cache import Cache, NoCache, open_cache
 from vericap.run.progress import Bar
 
 if TYPE_CHECKING:
+    from vericap.run.cache import Cache, NoCache
     from vericap.run.encoding import CachedEncoder
     from vericap.text.encoder import Encoder
     from vericap.vision.detector_source import Detects
@@ -35,14 +35,21 @@ class Runtime:
         self.workers = settings.workers
         self.threads = settings.threads or settings.workers
         self.progress = settings.progress
-        self.cache: Cache | NoCache = open_cache(settings.cache)
+        self._where = settings.cache
+
+    @cached_property
+    def cache(self) -> Cache | NoCache:
+        """The disk cache; a run that keeps nothing never loads it."""
+        from vericap.run.cache import open_cache
+
+        return open_cache(self._where)
 
     @classmethod
     def of(cls, settings: Settings) -> Runtime:
         """The runtime of these settings, the same at every call."""
         # The cache folder of the environment may change between calls (tests do so).
-        cache = open_cache(settings.cache)
-        key = (settings.workers, settings.threads, settings.progress, str(cache.folder))
+        places = tuple(os.environ.get(name) for name in ("VERICAP_CACHE", "XDG_CACHE_HOME"))
+        key = (settings.workers, settings.threads, settings.progress, str(settings.cache), places)
         with _lock:
             if key not in _runtimes:
                 _runtimes[key] = cls(settings)
@@ -92,7 +99,9 @@ class Runtime:
     @cached_property
     def folder(self) -> Path:
         """Where converted files (word vectors) are kept: beside the cache, or in a place that goes with the process."""
-        if isinstance(self.cache, NoCache):
+        if self.cache.folder is None:
+            from tempfile import TemporaryDirectory
+
             self._temporary = TemporaryDirectory(prefix="vericap-")
             return Path(self._temporary.name)
         return self.cache.folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vericap.graphs.ja import rules
 from vericap.graphs.ja.network import Network
-from vericap.graphs.ja.pas import Argument, Bunsetsu, Modifier, Predicate, Sentence
+from vericap.graphs.ja.pas import Argument, Bunsetsu, Modifier, ParsedSentence, Predicate
 from vericap.graphs.ja.zero_pronoun import complete
 
 
@@ -17,7 +17,7 @@ def verb(text: str, head: int = -1) -> Bunsetsu:
 
 
 def made(bunsetsu: list[Bunsetsu], *predicates: Predicate, modifiers: list[Modifier] | None = None) -> set:
-    return set(rules.tuples([Sentence(bunsetsu, list(predicates), modifiers or [])]))
+    return set(rules.tuples([ParsedSentence(bunsetsu, list(predicates), modifiers or [])]))
 
 
 def deed(text: str, place: int, *arguments: tuple[str, str, int], imperative: bool = False) -> Predicate:
@@ -109,5 +109,5 @@ def test_place_words_and_no_lend_no_subject() -> None:
 
 
 def test_several_sentences_make_one_set() -> None:
-    one = Sentence([noun("犬")], [])
-    assert rules.tuples([one, one, Sentence([noun("猫")], [])]) == [("犬",), ("猫",)]
+    one = ParsedSentence([noun("犬")], [])
+    assert rules.tuples([one, one, ParsedSentence([noun("猫")], [])]) == [("犬",), ("猫",)]

@@ -18,7 +18,7 @@ ANIMATE = frozenset({"人", "動物", "組織・団体"})
 PLACES = frozenset({"場所-施設", "場所-施設部位", "場所-自然", "場所-機能", "場所-その他"})
 
 
-class Table:
+class NounTable:
     """noun -> categories, transitive and intransitive verbs."""
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ def _lines(array: NDArray[np.uint8]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def table() -> Table:
+def table() -> NounTable:
     """The table, read at first use."""
-    return Table()
+    return NounTable()
 
 
 def categories(noun: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from vericap.core.errors import MissingPart, require
 from vericap.graphs.ja import chunks, heads, roles
-from vericap.graphs.ja.pas import Morpheme, Sentence
+from vericap.graphs.ja.pas import Morpheme, ParsedSentence
 
 UNUSED = ("ner", "attribute_ruler", "compound_splitter", "bunsetu_recognizer")
 BATCH = 64
@@ -48,7 +48,7 @@ def pieces(text: str) -> list[str]:
     return [part for part in found if part]
 
 
-def analyse(texts: Iterable[str]) -> Iterator[list[Sentence]]:
+def analyse(texts: Iterable[str]) -> Iterator[list[ParsedSentence]]:
     """The sentences of every text, in order; memory does not grow with the number of texts."""
     cut = [pieces(text) for text in texts]
     docs = pipeline().pipe((part for parts in cut for part in parts), batch_size=BATCH)
@@ -56,7 +56,7 @@ def analyse(texts: Iterable[str]) -> Iterator[list[Sentence]]:
         yield [sentence for _ in parts for sentence in structure(next(docs))]
 
 
-def structure(doc: Any) -> list[Sentence]:
+def structure(doc: Any) -> list[ParsedSentence]:
     """Predicate-argument structure of a parsed text."""
     return [roles.assign(found, heads.resolve(found, hints)) for found, hints in phrases(doc)]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from vericap.core.errors import InputError
 from vericap.graphs.ja.categories import ATTRIBUTE_CATEGORIES
-from vericap.graphs.ja.pas import CASES, Bunsetsu, Kind, Predicate, Sentence
+from vericap.graphs.ja.pas import CASES, Bunsetsu, Kind, ParsedSentence, Predicate
 
 _UNIT = re.compile(r"^[*+] (-?\d+)([DPIA])?(?: (.*))?$")
 _CASES = re.compile(r"<(?:格解析結果|述語項構造):([^>]*)>")
@@ -60,12 +60,12 @@ class _Unit:
         return frozenset(name for word in self.words for name in word.categories)
 
 
-def read(output: str | Any) -> list[Sentence]:
+def read(output: str | Any) -> list[ParsedSentence]:
     """Predicate-argument structures of KNP's output, one per sentence; takes rhoknp objects too."""
     return [structure for _, structure in read_with_text(output)]
 
 
-def read_with_text(output: str | Any) -> Iterator[tuple[str, Sentence]]:
+def read_with_text(output: str | Any) -> Iterator[tuple[str, ParsedSentence]]:
     """Surface text and structure of every sentence of KNP's output."""
     text = output if isinstance(output, str) else output.to_knp()
     bunsetsu: list[_Unit] = []
@@ -116,8 +116,8 @@ def _word(line: str, number: int) -> _Word:
     )
 
 
-def _sentence(bunsetsu: list[_Unit], phrases: list[_Unit]) -> Sentence:
-    structure = Sentence([_bunsetsu(unit, place, bunsetsu, phrases) for place, unit in enumerate(bunsetsu)], [])
+def _sentence(bunsetsu: list[_Unit], phrases: list[_Unit]) -> ParsedSentence:
+    structure = ParsedSentence([_bunsetsu(unit, place, bunsetsu, phrases) for place, unit in enumerate(bunsetsu)], [])
     for phrase in phrases:
         found = _CASES.search(phrase.features)
         if found:
@@ -153,7 +153,7 @@ def _bunsetsu(unit: _Unit, place: int, bunsetsu: list[_Unit], phrases: list[_Uni
     )
 
 
-def _predicate(phrase: _Unit, cases: str, structure: Sentence, phrases: list[_Unit]) -> Predicate:
+def _predicate(phrase: _Unit, cases: str, structure: ParsedSentence, phrases: list[_Unit]) -> Predicate:
     """ "着る/きる:動8:ガ/N/男の子/6/0/1;ヲ/C/ズボン/4/0/1": the third field onwards are the cases."""
     asks = "<モダリティ-命令" in phrase.features or "<モダリティ-依頼" in phrase.features
     predicate = Predicate(phrase.text, phrase.bunsetsu, imperative=asks)
@@ -172,7 +172,7 @@ def _predicate(phrase: _Unit, cases: str, structure: Sentence, phrases: list[_Un
     return predicate
 
 
-def _members(structure: Sentence, place: int) -> list[int]:
+def _members(structure: ParsedSentence, place: int) -> list[int]:
     found = [place]
     for child in structure.children(place):
         if structure.bunsetsu[child].coordinate:
@@ -180,7 +180,7 @@ def _members(structure: Sentence, place: int) -> list[int]:
     return found
 
 
-def _share_subjects(structure: Sentence) -> None:
+def _share_subjects(structure: ParsedSentence) -> None:
     """A verb that leads to another verb shares its subject with it (the paper's verb -> verb rule)."""
     for upwards in (True, False):
         order: Iterable[Predicate] = structure.predicates if upwards else reversed(structure.predicates)

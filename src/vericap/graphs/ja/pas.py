@@ -81,7 +81,7 @@ class Modifier:
 
 
 @dataclass(slots=True)
-class Sentence:
+class ParsedSentence:
     """Bunsetsu, predicates, and attributes that no predicate carries."""
 
     bunsetsu: list[Bunsetsu]

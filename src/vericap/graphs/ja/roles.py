@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from vericap.graphs.ja import lexicon
 from vericap.graphs.ja.categories import ANIMATE, PLACES, table
 from vericap.graphs.ja.chunks import Phrase
-from vericap.graphs.ja.pas import Bunsetsu, Modifier, Predicate, Sentence
+from vericap.graphs.ja.pas import Bunsetsu, Modifier, ParsedSentence, Predicate
 
 
-def assign(phrases: Sequence[Phrase], heads: Sequence[int]) -> Sentence:
+def assign(phrases: Sequence[Phrase], heads: Sequence[int]) -> ParsedSentence:
     """The predicate-argument structure of one sentence."""
     return _Assigner(phrases, heads).run()
 
@@ -23,7 +23,7 @@ class _Assigner:
         self.modifiers: list[Modifier] = []
         self.dropped: set[int] = set()  # phrases that are said elsewhere: quantities, light-verb nouns
 
-    def run(self) -> Sentence:
+    def run(self) -> ParsedSentence:
         self._find_predicates()
         self._overt_arguments()
         self._light_verbs()
@@ -31,7 +31,7 @@ class _Assigner:
         self._fill_gaps()
         self._share_downwards()
         predicates = self._kept()
-        return Sentence([self._bunsetsu(i) for i in range(len(self.phrases))], predicates, self.modifiers)
+        return ParsedSentence([self._bunsetsu(i) for i in range(len(self.phrases))], predicates, self.modifiers)
 
     def _find_predicates(self) -> None:
         for place, phrase in enumerate(self.phrases):

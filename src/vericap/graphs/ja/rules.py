@@ -14,14 +14,14 @@ from vericap.graphs.ja import zero_pronoun
 from vericap.graphs.ja.categories import ATTRIBUTE_CATEGORIES
 from vericap.graphs.ja.lexicon import MORE_PLACE_WORDS, PLACE_WORDS
 from vericap.graphs.ja.network import Network
-from vericap.graphs.ja.pas import Bunsetsu, Predicate, Sentence
+from vericap.graphs.ja.pas import Bunsetsu, ParsedSentence, Predicate
 
 ZERO = zero_pronoun.ZERO
 _SUBJECTS = ("ガ", "ガ２")
 _TARGETS = ("ヲ", "ニ", "カラ", "ヨリ", "ト", "ヘ", "マデ", "外の関係", "デ")  # デ last, as in the paper
 
 
-def tuples(sentences: Iterable[Sentence], *, zero_pronouns: bool = True) -> list[tuple[str, ...]]:
+def tuples(sentences: Iterable[ParsedSentence], *, zero_pronouns: bool = True) -> list[tuple[str, ...]]:
     """Tuples (o), (o, a), (o, r, o') of a caption; a subject nobody names is the placeholder `[PHI]`."""
     found: dict[tuple[str, ...], None] = {}
     for sentence in sentences:
@@ -32,7 +32,7 @@ def tuples(sentences: Iterable[Sentence], *, zero_pronouns: bool = True) -> list
     return sorted(found, key=len)
 
 
-def build(sentence: Sentence) -> Network:
+def build(sentence: ParsedSentence) -> Network:
     """The graph of one sentence before zero pronouns are filled."""
     network = Network(instruction=any(found.imperative for found in sentence.predicates))
     roles = {argument.bunsetsu: argument.case for found in sentence.predicates for argument in found.arguments}
@@ -50,7 +50,7 @@ def build(sentence: Sentence) -> Network:
     return network
 
 
-def _says_how(sentence: Sentence, place: int, arguments: set[int]) -> bool:
+def _says_how(sentence: ParsedSentence, place: int, arguments: set[int]) -> bool:
     """Whether a noun is only a modifier: an attribute before の, or a place word that relates two things."""
     phrase = sentence.bunsetsu[place]
     modifies = phrase.particle == "の" and _is_noun(sentence, phrase.head)
@@ -69,11 +69,11 @@ def _describes(noun: Bunsetsu, head: Bunsetsu) -> bool:
     return bool(noun.categories & ATTRIBUTE_CATEGORIES) and head.text not in MORE_PLACE_WORDS
 
 
-def _is_noun(sentence: Sentence, place: int) -> bool:
+def _is_noun(sentence: ParsedSentence, place: int) -> bool:
     return place >= 0 and sentence.bunsetsu[place].kind == "NP"
 
 
-def _modifies(sentence: Sentence, place: int) -> bool:
+def _modifies(sentence: ParsedSentence, place: int) -> bool:
     """A noun with の before a noun."""
     phrase = sentence.bunsetsu[place]
     return phrase.kind == "NP" and phrase.particle == "の" and _is_noun(sentence, phrase.head)
@@ -94,7 +94,7 @@ def _add_predicate(network: Network, predicate: Predicate) -> None:
             network.edge(owner, network.other(time.text))
 
 
-def _add_dependencies(network: Network, sentence: Sentence, arguments: set[int]) -> None:
+def _add_dependencies(network: Network, sentence: ParsedSentence, arguments: set[int]) -> None:
     """ "A の B": place words relate, attribute nouns describe, anything else is the relation の."""
     places: dict[int, int] = {}
 
@@ -126,7 +126,7 @@ def _add_dependencies(network: Network, sentence: Sentence, arguments: set[int])
                 network.relation(sentence.bunsetsu[owner].text, "の", head.text)
 
 
-def _joined(sentence: Sentence, place: int) -> list[int]:
+def _joined(sentence: ParsedSentence, place: int) -> list[int]:
     """A noun with the nouns joined to it."""
     found = [place]
     for child in sentence.children(place):

@@ -6,7 +6,8 @@ import ast
 import csv
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,24 @@ def present(folder: Path, *names: str) -> Path | None:
         if (folder / name).is_dir():
             return folder / name
     return None
+
+
+def coco_references(folder: Path, wanted: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Captions of some COCO images, from the files of COCO beside the data set or in ../coco; none without them."""
+    missing = set(wanted)
+    found: dict[str, tuple[str, ...]] = {}
+    for part in ("val", "train"):
+        name = f"captions_{part}2014.json"
+        places = [base / spelt for base in (folder, folder.parent / "coco") for spelt in (name, f"{name}.gz")]
+        path = next((place for place in places if place.is_file()), None)
+        if missing and path is not None:
+            captions = coco_captions(path)
+            found.update({image: captions[image] for image in missing & set(captions)})
+            missing -= set(found)
+    return found
+
+
+def coco_id(name: Any) -> str:
+    """A COCO image or caption id without prefix, ending and zeros: `COCO_val2014_000000000042.jpg` is 42."""
+    digits = re.findall(r"\d+", str(name).removesuffix(".jpg"))
+    return str(int(digits[-1])) if digits else str(name)

@@ -2,6 +2,7 @@
 
 Ratings: `image`, `candidate`, `references`, and `rating` or `ratings` (a list; in CSV `rating_1`, ...);
 optional `id`, `system`, `rater`, `seconds`. Pairs: `first`, `second`, `preference` (first, second, tie).
+Marked errors: `candidate` and `wrong`, a list of [start, end] (JSON lines alone).
 Lines of the same image and candidate are joined: each is one more rater.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from vericap.core.errors import InputError
 from vericap.meta.datasets.common import json_lines, listed, need, number, table
-from vericap.meta.judgements import Pairs, Ratings, ragged
+from vericap.meta.judgements import Pairs, Ratings, Spans, ragged
 
 PREFERENCES = {"first": 0.0, "second": 1.0, "tie": 0.5, "neither": 0.5, "0": 0.0, "1": 1.0, "0.5": 0.5}
 _NUMBERED = re.compile(r"^(rating|reference)_?(\d+)$")
@@ -23,7 +24,7 @@ _NUMBERED = re.compile(r"^(rating|reference)_?(\d+)$")
 Record = dict[str, Any]
 
 
-def read(path: Path, *, scale: tuple[float, float] | None = None) -> Ratings | Pairs:
+def read(path: Path, *, scale: tuple[float, float] | None = None) -> Ratings | Pairs | Spans:
     """The kind of data is told by its fields; `scale` defaults to the range of the ratings."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the name of a known data set or a file of judgements")
@@ -32,6 +33,8 @@ def read(path: Path, *, scale: tuple[float, float] | None = None) -> Ratings | P
         raise InputError(f"{path}: no record was found")
     if "second" in records[0][1]:
         return _pairs(path, records)
+    if "wrong" in records[0][1]:
+        return _spans(path, records)
     return _ratings(path, records, scale)
 
 
@@ -119,3 +122,21 @@ def _pairs(path: Path, records: list[tuple[int, Record]]) -> Pairs:
         ids=[str(record.get("id") or f"{path.name}:{line}") for line, record in records],
         groups=groups if len(set(groups)) > 1 else None,
     )
+
+
+def _spans(path: Path, records: list[tuple[int, Record]]) -> Spans:
+    return Spans(
+        name=path.name,
+        captions=[str(need(record, ["candidate", "caption"], path, line)) for line, record in records],
+        wrong=[_passages(record.get("wrong"), path, line) for line, record in records],
+        references=[_references(record, path, line) for line, record in records],
+        images=[str(record.get("image") or record.get("id") or line) for line, record in records],
+        ids=[str(record.get("id") or f"{path.name}:{line}") for line, record in records],
+    )
+
+
+def _passages(value: Any, path: Path, line: int) -> tuple[tuple[int, int], ...]:
+    try:
+        return tuple((int(start), int(end)) for start, end in value)
+    except (TypeError, ValueError):
+        raise InputError(f"{path}, line {line}: `wrong` is not a list of [start, end]") from None

@@ -10,7 +10,7 @@ import numpy as np
 from vericap.core.explanation import Box, Explanation, MissingContent, Move, WordEvidence
 from vericap.metrics.evidence import places
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.vifidel.pairs import Pairs
+from vericap.metrics.vifidel.pairs import ObjectWordPairs
 from vericap.text.transport import costs, solve
 from vericap.vision.objects import ImageObjects
 
@@ -20,7 +20,7 @@ IMAGE = "image"  # what support comes from
 Judged = Mapping[str, tuple[float, Box | None]]  # word -> support, and where the object is that gives it
 
 
-def explained(label: str, pairs: Pairs, place: int, tokens: Sequence[str], *, p: float) -> Explanation:
+def explained(label: str, pairs: ObjectWordPairs, place: int, tokens: Sequence[str], *, p: float) -> Explanation:
     """One sample's transport plan and what it leaves open.
 
     The support of a word is its cosine to the nearest object of the image: 0 where that is negative or there is no
@@ -66,7 +66,7 @@ def _evidence(text: str, tokens: Sequence[str], judged: Judged) -> Iterator[Word
             yield WordEvidence(word, start, end)
 
 
-def _moves(pairs: Pairs, place: int, *, p: float) -> Iterator[Move]:
+def _moves(pairs: ObjectWordPairs, place: int, *, p: float) -> Iterator[Move]:
     left, right = pairs.images.span(place), pairs.captions.span(place)
     if left.start == left.stop or right.start == right.stop:
         return
@@ -77,7 +77,7 @@ def _moves(pairs: Pairs, place: int, *, p: float) -> Iterator[Move]:
         yield Move(label, word, float(plan[i, j]), float(matrix[i, j]))
 
 
-def _facts(pairs: Pairs, place: int) -> dict[str, Any]:
+def _facts(pairs: ObjectWordPairs, place: int) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "unknown_labels": pairs.unknown_labels[place],
         "unknown_words": pairs.unknown_words[place],

@@ -16,7 +16,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.metrics.evidence import shortened
 from vericap.metrics.vifidel.explanation import explained
-from vericap.metrics.vifidel.pairs import Pairs
+from vericap.metrics.vifidel.pairs import ObjectWordPairs
 from vericap.run.analyses import Objects, ObjectWords, Tokens, WordSpace
 from vericap.text.transport import distances
 from vericap.vision.objects import ImageObjects
@@ -77,7 +77,7 @@ class Vifidel(Metric):
                 found.append(shortened(explained(self.label, pairs, place, own, p=self.opt.p), full=full))
         return found
 
-    def pairs(self, batch: Batch, rows: Sequence[int]) -> Pairs:
+    def pairs(self, batch: Batch, rows: Sequence[int]) -> ObjectWordPairs:
         """Labels and words of some samples."""
         objects_key, words_key = self._keys(batch.settings)
         objects = [batch[objects_key][row] for row in rows]
@@ -85,6 +85,6 @@ class Vifidel(Metric):
             level = self.opt.threshold
             objects = [item.above(level) if isinstance(item, ImageObjects) else item for item in objects]
         chosen = batch.select(rows)
-        found = Pairs.of(chosen, objects, batch[words_key], binary=self.opt.counts == "binary")
+        found = ObjectWordPairs.of(chosen, objects, batch[words_key], binary=self.opt.counts == "binary")
         use = self.opt.references == "auto" and chosen.reference_index.size
         return found.with_references(chosen) if use else found

@@ -21,7 +21,7 @@ NO_WORD = "the caption has no content word with a vector and scores 0"
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ObjectWordPairs:
     """Both bags of some samples. Numbers in the bags are rows of the space's table."""
 
     space: LabelSpace
@@ -36,7 +36,7 @@ class Pairs:
     @classmethod
     def of(
         cls, batch: Batch, objects: Sequence[ImageObjects | Problem], space: LabelSpace, *, binary: bool = False
-    ) -> Pairs:
+    ) -> ObjectWordPairs:
         """The bags of all samples of a batch; `binary` counts every label once."""
         usable = [item if isinstance(item, ImageObjects) else ImageObjects() for item in objects]
         unknown = [[label for label in item.labels if space.rows[label] < 0] for item in usable]
@@ -51,7 +51,7 @@ class Pairs:
             penalised=[False] * len(batch),
         )
 
-    def with_references(self, batch: Batch) -> Pairs:
+    def with_references(self, batch: Batch) -> ObjectWordPairs:
         """Every vector scaled by its rho (equations 4 and 5); samples without references keep 1."""
         references = self.space.table.texts.take(batch.reference_index)
         worded = np.concatenate([[0], np.cumsum(references.sizes() > 0)])[batch.reference_offsets]

@@ -35,6 +35,11 @@ class Caption:
         """Names the caption of this image: equal captions of two systems are rated once."""
         return content_key("caption", self.image, self.candidate)[:16]
 
+    @property
+    def blind_id(self) -> str:
+        """The id without the system's name: what the page holds, so that raters cannot see whose caption it is."""
+        return self.id.removesuffix(f"/{self.system}") if self.system else self.id
+
 
 @dataclass
 class Campaign:
@@ -112,7 +117,7 @@ class Campaign:
         """What the page's script reads: no system and no reference is in it, so that raters cannot see them."""
         assigned = self.assignments()
         items = [
-            {"id": item.id, "caption": key, "text": item.candidate, "photo": item.photo}
+            {"id": item.blind_id, "caption": key, "text": item.candidate, "photo": item.photo}
             | ({"raters": assigned[key]} if key in assigned else {})
             for key, item in self.items.items()
         ]

@@ -72,7 +72,9 @@ def write_campaign(
     >>> samples = load("captions.jsonl").samples  # doctest: +SKIP
     >>> write_campaign({"mine": samples}, "campaign", images="photos", captions=100)  # doctest: +SKIP
     """
-    names, target = rater_names(raters), Path(output)
+    names, target, source = rater_names(raters), Path(output), Path(images)
+    if not source.is_dir():
+        raise InputError(f"the image folder {source} does not exist; name an existing folder with `images=DIR`")
     if each and not names:
         raise VericapError("`each=N` shares captions between named raters; name them with `raters=NAMES`")
     if each > len(names):
@@ -89,7 +91,7 @@ def write_campaign(
         repeats=repeats,
     )
     _prepare(target)
-    _photos(found, Path(images), target, size, show_progress)
+    _photos(found, source, target, size, show_progress)
     found.repeats = min(repeats, len(found.items))
     _write(target / CAMPAIGN_FILE, json.dumps(found.as_json(), indent=1) + "\n")
     _write(target / "index.html", page(found))
@@ -112,8 +114,6 @@ def _prepare(target: Path) -> None:
 
 def _photos(campaign: Campaign, source: Path, target: Path, size: int, show: bool) -> None:
     """Write each photo once; captions without one are named and left out."""
-    if not source.is_dir():
-        raise InputError(f"the image folder {source} does not exist; name an existing folder with `images=DIR`")
     written: dict[str, tuple[str, str] | str] = {}
     kept: list[Caption] = []
     for caption in progress(campaign.captions, what="photos", unit="caption", show=show):

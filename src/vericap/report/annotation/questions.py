@@ -1,7 +1,7 @@
 """The three questions of the product, each with the meaning of its five steps.
 
-Raters who read what a 3 means agree more than raters who see a bare number, so every step is a sentence.
-The hints keep the questions apart: an invented dog counts against fidelity alone, a dog left out against adequacy alone.
+Every step is a sentence, so that a 3 means the same to everybody. The hints keep the questions apart: an invented dog
+counts against fidelity alone, a dog left out against adequacy alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ALL = (
         (
             "False: it describes something else",
             "Mostly false: the main thing is wrong or made up",
-            "Half true: the main thing is right, something that matters is wrong",
+            "Half true: the main thing is right, another one is wrong",
             "Nearly true: only a small detail is wrong or cannot be seen",
             "True: all that it says can be seen",
         ),
@@ -45,7 +45,7 @@ _ALL = (
         (
             "Nothing that matters is said",
             "Little: the main thing is missing",
-            "Some: the main thing is there, other things that matter are missing",
+            "Some: the main thing is there, others are missing",
             "Nearly all: only something small is missing",
             "All that matters is said",
         ),

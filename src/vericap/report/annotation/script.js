@@ -13,6 +13,7 @@
   let asked = 0; // the question that a digit answers
   let lap = 0; // when the time of the next answer began
   let hiddenAt = 0;
+  let choosing = false; // among the answers of one question, with the keys that browsers give to radio buttons
   let keeps = true; // whether the browser keeps what is stored
   const KEEPS_NOTHING = "This browser keeps nothing for this page: save your ratings before you close it.";
 
@@ -143,16 +144,17 @@
     groups.forEach((group, other) => group.classList.toggle("asked", other === asked));
   }
 
-  // An answer marks the next open question. Keys also move the focus there, so that a screen reader reads it out.
-  function rate(at, value, byKey) {
+  // An answer moves mark and focus to the next open question, so that a screen reader reads it out; but whoever is
+  // still choosing among the answers of one question stays there.
+  function rate(at, value, stay) {
     Rating.answer(state, questions[at], value, seconds());
     const open = Rating.openQuestions(entry(), questions);
-    asked = open.length ? questions.indexOf(open[0]) : at;
+    asked = stay || !open.length ? at : questions.indexOf(open[0]);
     keep();
     showProgress();
     showAnswers();
     $("open").hidden = true;
-    if (byKey) (open.length ? groups[asked] : $("next")).focus();
+    if (!stay) (open.length ? groups[asked] : $("next")).focus();
     tell(`${questions[at]}: ${value}.${open.length ? "" : " All questions are answered."}`);
   }
 
@@ -247,7 +249,7 @@
     next();
   });
   groups.forEach((group, at) => {
-    group.addEventListener("change", (event) => rate(at, Number(event.target.value), false));
+    group.addEventListener("change", (event) => rate(at, Number(event.target.value), choosing));
     group.addEventListener("focusin", () => ask(at));
   });
   $("comment").addEventListener("input", () => {
@@ -281,7 +283,11 @@
     c: () => $("comment").focus(),
   };
 
+  document.addEventListener("pointerdown", () => {
+    choosing = false;
+  });
   document.addEventListener("keydown", (event) => {
+    choosing = document.activeElement.type === "radio";
     if ($("rate").hidden || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const at = document.activeElement;
     if (at === $("comment")) {
@@ -292,7 +298,7 @@
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (/^[1-5]$/.test(key)) {
       event.preventDefault();
-      rate(asked, Number(key), true);
+      rate(asked, Number(key), false);
     } else if (KEYS[key]) {
       // Arrows inside a group of answers, and Enter on a control, mean what they mean everywhere.
       if (key.startsWith("Arrow") && at.type === "radio") return;

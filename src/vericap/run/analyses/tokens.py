@@ -71,7 +71,8 @@ def next_lines(batch: Batch) -> Ints:
     """
     following = np.full(len(batch.texts), -1, dtype=np.int64)
     counts = batch.reference_counts()
-    for part in np.unique(batch.part)[::-1]:  # of several assignments to one place the last holds
+    # Of several assignments to one place the last holds.
+    for part in reversed(range(int(batch.part.max(initial=0)) + 1)):
         inside = batch.part == part
         for lines in (batch.reference_index[np.repeat(inside, counts)], batch.candidates[inside]):
             following[lines[:-1][::-1]] = lines[1:][::-1]

@@ -27,6 +27,7 @@ from vericap.train import data
 
 # How many texts of each source are drawn at most.
 SHARES = {
+    "described": 6_144,
     "coco": 135_000,
     "flickr8k": 30_000,
     "phrases": 36_000,
@@ -41,6 +42,18 @@ SHARES = {
 PHRASES = frozenset({"phrases", "words"})  # sources whose vectors are centred as phrases
 _GLOSS_FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
 _KEPT_OUT_GLOSSES = 50  # one gloss of so many measures the loss on general sentences
+_STARTS = (
+    "The image features", "The image shows", "The image depicts", "The photo captures", "In the image, there is",
+    "This is a picture of", "The scene shows", "In this photo we can see",
+)  # fmt: skip
+_MIDDLES = (
+    "", "There is", "In the background, there is", "In addition, there is", "The image also shows", "Next to it is",
+    "Around the scene, there is", "Besides that, one can see", "On the other side is", "In the foreground is",
+)  # fmt: skip
+_ENDS = (
+    "The overall atmosphere of the scene is calm and relaxed", "The scene appears to be lively and busy",
+    "It seems to be a typical moment of everyday life", "The setting gives a sense of the place and the time of day",
+)  # fmt: skip
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _PLAIN = re.compile(r"[A-Z][A-Za-z0-9 ,;:'()./-]{30,220}[.!?]")
 
@@ -91,13 +104,18 @@ def make(sources: Sources, seed: int = 0) -> list[Text]:
         "words": _words(),
         "glosses": [gloss for gloss in glosses(sources) if not gloss_kept_out(gloss)],
         "examples": examples(sources),
-        "documentation": _documentation() if sources.documentation else [],
     }
-    return _mixed(found, draw)
-
-
-def _mixed(found: dict[str, Iterable[str]], draw: random.Random) -> list[Text]:
+    # Long descriptions lead, so that a corpus that is cut short has them all: they are the hardest to learn.
+    # Documentation comes last: it depends on what is installed, and must not move the others.
     known: set[str] = set()
+    described = _mixed({"described": _described(images)}, random.Random(seed), known)
+    texts = _mixed(found, draw, known)
+    documentation = _documentation() if sources.documentation else []
+    return described + texts + _mixed({"documentation": documentation}, draw, known)
+
+
+def _mixed(found: dict[str, Iterable[str]], draw: random.Random, known: set[str]) -> list[Text]:
+    """Texts that are not known yet, as many of each source as it may give."""
     texts: list[Text] = []
     for source, given in found.items():
         count = 0
@@ -254,6 +272,25 @@ def _long(images: Sequence[Sequence[str]], draw: random.Random) -> Iterator[str]
         texts = draw.choice(images)
         chosen = draw.sample(list(texts), draw.randint(2, len(texts)))
         yield " ".join(text.strip(" .") + "." for text in chosen)
+
+
+def _described(images: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Captions of an image joined as chat models describe photos ("The image features", "In addition, there is")."""
+    draw = random.Random(4)
+    while images:
+        first, *others = draw.sample(list(draw.choice(images)), draw.randint(1, 5))
+        start, *middle = draw.choice(_STARTS), *draw.sample(_MIDDLES, len(others))
+        parts = [f"{start} {lowered(first)}"]
+        parts += [f"{words} {lowered(text)}" if words else text.strip(" .") for words, text in zip(middle, others)]
+        if draw.random() < 0.4:
+            parts.append(draw.choice(_ENDS))
+        yield " ".join(f"{part}." for part in parts)
+
+
+def lowered(text: str) -> str:
+    """A caption as it stands inside a sentence."""
+    text = text.strip(" .")
+    return text[:1].lower() + text[1:]
 
 
 def glosses(sources: Sources) -> list[str]:

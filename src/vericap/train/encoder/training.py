@@ -14,10 +14,11 @@ from torch.nn import functional
 
 from vericap.core.typing import Ints
 from vericap.train.data import Draw
-from vericap.train.encoder.data import Lessons, groups
+from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
 from vericap.train.encoder.network import EncoderModule, Group, flat_parts
 from vericap.train.trainer import Losses
 
+_NEAR = 0.3  # cosine of centred vectors
 _VALIDATED = 2048  # texts that are not trained on but show how the training goes
 
 
@@ -28,6 +29,7 @@ class EncoderOptions:
     batch: int = 256
     rate: float = 2e-3
     pairs: float = 10.0  # weight of the likeness of all pairs
+    near: float = 3.0  # and of those pairs that the teacher finds alike
     size: float = 0.2  # weight of lengths: vectors are centred again later, so directions alone are not enough
     states: float = 0.3
     ratings: float = 0.1
@@ -59,7 +61,7 @@ class EncoderTask:
         self.model, self.options, self.lessons, self.rated = model, options, lessons, rated
         validation = min(_VALIDATED, len(lessons) // 10)
         self._validation = np.arange(len(lessons) - validation, len(lessons))
-        self._draw = Draw(len(lessons) - validation, options.batch, seed)
+        self._draw = NeighbourDraw(lessons.vectors[: len(lessons) - validation], options.batch, seed)
         self._pairs = Draw(len(rated.ratings), options.rated, seed + 1) if rated else None
         self._shift = model.caption_mean - torch.from_numpy(phrase_mean)
 
@@ -74,8 +76,8 @@ class EncoderTask:
             first, second = made[len(rows) :].chunk(2)
             ratings = torch.from_numpy(self.rated.ratings[rated])
             found["ratings"] = 1.0 - correlation(functional.cosine_similarity(first, second), ratings)
-        weights = {"sentences": 1.0, "pairs": self.options.pairs, "size": self.options.size}
-        weights |= {"states": self.options.states, "ratings": self.options.ratings}
+        weights = {"sentences": 1.0, "pairs": self.options.pairs, "near": self.options.near}
+        weights |= {"size": self.options.size, "states": self.options.states, "ratings": self.options.ratings}
         return {"loss": torch.stack([weights[name] * value for name, value in found.items()]).sum(), **found}
 
     def _rated_rows(self, step: int) -> Ints:
@@ -92,9 +94,11 @@ class EncoderTask:
     def _taught(self, made: Tensor, rows: Ints) -> Losses:
         target = torch.from_numpy(self.lessons.vectors[rows].astype(np.float32)) - self.model.caption_mean
         phrase = torch.from_numpy(self.lessons.phrase[rows].astype(np.float32))[:, None] * self._shift
+        pairs, near = likeness_errors(made, target)
         return {
             "sentences": (1.0 - functional.cosine_similarity(made + phrase, target + phrase)).mean(),
-            "pairs": likeness_error(made, target),
+            "pairs": pairs,
+            "near": near,
             "size": (made - target).square().sum(dim=1).mean() / target.square().sum(dim=1).mean(),
         }
 
@@ -125,10 +129,13 @@ class EncoderTask:
         return {"agreement": 100 * float(correlation(*pairs)), "cosine": float((ours * theirs).sum(dim=1).mean())}
 
 
-def likeness_error(made: Tensor, target: Tensor) -> Tensor:
-    """Squared error of the cosines of all pairs in a batch."""
+def likeness_errors(made: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Squared error of the cosines of all pairs in a batch, and of those that the teacher finds alike."""
     ours, theirs = functional.normalize(made), functional.normalize(target)
-    return (ours @ ours.T - theirs @ theirs.T).square().mean()
+    wanted = theirs @ theirs.T
+    errors = (ours @ ours.T - wanted).square()
+    near = (wanted > _NEAR) & ~torch.eye(len(wanted), dtype=torch.bool)
+    return errors.mean(), (errors * near).sum() / near.sum().clamp(min=1)
 
 
 def correlation(a: Tensor, b: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ class Letters(Analysis[list[frozenset[str]]]):
 class LetterShare(Metric):
     name, title = "letter-share", "Letters shared with references"
     options: ClassVar = {"case": Option(False, "tell capitals from small letters")}
-    sets = ("letters", "coco")
+    sets = ("letters",)
     card = "# Letters shared with references\n\nShare of the candidate's letters that some reference uses."
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:

@@ -1,0 +1,111 @@
+"""What the models behind a metric were trained on, and a warning where that may have held a judged set.
+
+A model's own meta file says it (`trained_on`, names such as "coco-train2017"); for those that do not, it is written down
+here with its source. Photos and captions of the same source flatter a metric even where the judged photos themselves
+were left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vericap.core import shipped
+from vericap.core.analysis import Key, closure
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a part was trained on: sources of photos and captions, and where that is written."""
+
+    sources: tuple[str, ...]
+    what: str
+    origin: str
+
+
+_OURS = "README.md of the model's folder in vericap/data; the photos of COCO's Karpathy test split were left out"
+TRAININGS = {
+    "encoder": Training(
+        ("coco", "flickr8k", "flickr30k"),
+        "a sentence encoder whose training pairs may hold COCO and Flickr30k captions (Flickr30k holds Flickr8k)",
+        "Li et al. 2023, arXiv 2308.03281 (GTE: public collections of text pairs, not listed one by one)",
+    ),
+    "vectors": Training(
+        ("coco", "flickr8k", "flickr30k"),
+        "word vectors from that sentence encoder, of words in COCO and Flickr8k training captions",
+        "meta.json of vericap/data/word_vectors",
+    ),
+    "backbone": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "vse": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "scan": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "faier_plus": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "faier": Training(("coco",), "photos and captions of COCO, chosen on Flickr8k's development part", _OURS),
+    "detector": Training(
+        ("coco",),
+        "a detector trained on the boxes of COCO train2017, which holds most photos of val2014",
+        "google/automl, EfficientDet-lite2; meta.json of vericap/data/detector",
+    ),
+    "lm": Training(("coco",), "COCO training captions", "meta.json of vericap/data/lm"),
+}
+UNKNOWN = Training((), "a model of your own: nobody wrote down what it was trained on", "")
+
+# Where the photos and captions of a judged set come from.
+SOURCES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("flickr8k-expert", "flickr8k-cf", "flickr8k-dev"), ("flickr8k",)),
+    **dict.fromkeys(("human-machine", "karpathy-test", "publicsys", "thumb", "foil"), ("coco",)),
+    **dict.fromkeys(("cxc-sits", "cxc-sts", "vsr", "mhal", "hat", "faithscore", "polaris"), ("coco",)),
+    "composite": ("flickr8k", "flickr30k", "coco"),
+    "jsick": ("flickr8k",),
+    **dict.fromkeys(("jsts", "jsts-train", "shichimi"), ("coco",)),
+}
+
+
+def parts_of(metric: Metric, settings: Settings) -> dict[str, Training]:
+    """The trained parts that a metric reads under these settings, by name."""
+    if metric.languages and settings.lang not in metric.languages:
+        return {}
+    batch = Batch.of([], settings)
+    found: dict[str, Training] = {}
+    try:
+        for key in closure(metric.requires(settings), settings):
+            found.update(_of_key(key, batch))
+    except (VericapError, OSError):
+        return found  # a metric that cannot run for want of a model says so in the table
+    return found
+
+
+def _of_key(key: Key, batch: Batch) -> dict[str, Training]:
+    part = getattr(key, "part", "")
+    if part in TRAININGS:  # weights in a folder
+        name = str(getattr(key, "name", "default"))
+        return {part if name == "default" else name: _stated(shipped.describe(name, part), name, part)}
+    kind = type(key).__name__
+    if kind == "LanguageModelScores":
+        return {"lm": TRAININGS["lm"] if getattr(key, "model", "") == "coco" else UNKNOWN}
+    if kind in ("ClipImages", "ClipTexts"):
+        return {"clip": UNKNOWN}
+    if kind == "Detections":
+        return {"detector": TRAININGS["detector"]}
+    signed = key.signature(batch) if batch.settings.lang == "en" else {}
+    known = {"encoder": "encoder", "vectors": "vectors", "regions": "backbone"}
+    return {known[name]: TRAININGS[known[name]] for name in signed if name in known}
+
+
+def _stated(meta: dict[str, object], name: str, part: str) -> Training:
+    """What the model's own meta file says, else what is written down for the shipped one."""
+    stated = meta.get("trained_on")
+    if isinstance(stated, str):
+        stated = [stated]
+    if isinstance(stated, list) and stated:
+        names = tuple(dict.fromkeys(str(item).split("-")[0].lower() for item in stated))
+        return Training(names, ", ".join(map(str, stated)), "meta.json of the model")
+    return TRAININGS[part] if name == "default" else UNKNOWN
+
+
+def seen(metric: Metric, dataset: str, settings: Settings) -> list[str]:
+    """The parts of a metric whose training may have held the source of a data set."""
+    here = set(SOURCES.get(dataset, ()))
+    return [part for part, own in parts_of(metric, settings).items() if here & set(own.sources) or own is UNKNOWN]
