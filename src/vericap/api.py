@@ -141,8 +141,8 @@ def compare(
     ----------
     systems : captions by system, in any form `score` takes.
     references, metrics, image_names, **options : as for `score`. What systems share is analysed once.
-    test, resamples : "bootstrap" or "randomisation", and how many draws; by default 20,000, and 100,000 where a star would
-        otherwise hang on the seed.
+    test, resamples : "bootstrap" or "randomisation", and how many draws; by default 20,000, and 100,000 where a star
+        would otherwise hang on the seed.
     level : Holm-adjusted p below which a star is set.
 
     Returns

@@ -25,58 +25,23 @@ from vericap.report.annotation import write_campaign
 
 pytest.importorskip("selenium", reason="selenium is not installed (pip install 'vericap[browser]')")
 
-from selenium import webdriver
+import chromium
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no chromium with chromedriver (apt-get install chromium chromium-driver)"
-)
+pytestmark = chromium.needed
 
 DEMO = shipped.ROOT / "demo"
 QUESTIONS = ("fidelity", "adequacy", "fluency")
-# fmt: off
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1280,900",
-)
-# fmt: on
 
 
-class Browser:
-    """A browser with a profile of its own, and the words these tests need."""
-
-    def __init__(self, folder: Path, **prefs: Any) -> None:
-        self.downloads = folder / "downloads"
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(CHROMIUM)
-        for flag in (*FLAGS, f"--user-data-dir={folder / 'profile'}"):
-            options.add_argument(flag)
-        wanted = {"download.default_directory": str(self.downloads), "download.prompt_for_download": False, **prefs}
-        options.add_experimental_option("prefs", wanted)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+class Browser(chromium.Browser):
+    """A browser that knows the rating page."""
 
     def open(self, campaign: Path, rater: str = "") -> None:
         self.driver.get((campaign / "index.html").as_uri())
         if rater:
             self["rater"].send_keys(rater, Keys.ENTER)
-
-    def __getitem__(self, name: str) -> WebElement:
-        return self.driver.find_element(By.ID, name)
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.driver.switch_to.active_element.send_keys(key)
-
-    def text(self, name: str) -> str:
-        return self[name].text
-
-    def seen(self, name: str) -> bool:
-        return self[name].is_displayed()
 
     def chosen(self) -> list[int | None]:
         """The answers on the screen, in the order of the questions."""
@@ -85,20 +50,6 @@ class Browser:
             " return r && Number(r.value); })"
         )
         return list(self.driver.execute_script(script, list(QUESTIONS)))
-
-    def run(self, script: str, *given: Any) -> Any:
-        return self.driver.execute_script(script, *given)
-
-    def saved(self, name: str) -> Path:
-        path = self.downloads / name
-        for _ in range(100):
-            if path.is_file():
-                return path
-            time.sleep(0.05)
-        raise AssertionError(f"{name} was not saved; there are {list(self.downloads.glob('*'))}")
-
-    def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
 @pytest.fixture(scope="module")

@@ -80,17 +80,46 @@ def test_usage(
     assert reason in capsys.readouterr().err
 
 
+def rated(folder: Path, rater: str, ratings: list[tuple[int, int, int]]) -> Path:
+    """What the page saves, for the first captions of a campaign."""
+    campaign = json.loads((folder / "campaign.json").read_text())
+    answers = [
+        {"id": one["id"], "caption": one["caption"], "question": question, "rating": rating, "seconds": 2.5}
+        for one, given in zip(campaign["captions"], ratings)
+        for question, rating in zip(("fidelity", "adequacy", "fluency"), given)
+    ]
+    head = {"format": "vericap ratings", "version": 1, "campaign": campaign["campaign"], "rater": rater}
+    path = folder / f"ratings-{rater}.json"
+    path.write_text(json.dumps(head | {"session": rater, "saved": "2026-01-01", "answers": answers}))
+    return path
+
+
 def test_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "campaign"
     main(["annotate", SYSTEMS[0], *IMAGES, "-o", str(output), "--captions", "2", "-q"])
-    campaign = json.loads((output / "campaign.json").read_text())
-    head = {"format": "vericap ratings", "version": 1, "campaign": campaign["campaign"], "rater": "ana"}
-    caption = campaign["captions"][0]["caption"]
-    answer = {"id": "x", "caption": caption, "question": "fidelity", "rating": 4, "seconds": 2.5}
-    saved = head | {"session": "s", "saved": "2026-01-01", "answers": [answer]}
-    (output / "ratings-ana.json").write_text(json.dumps(saved))
+    rated(output, "ana", [(4, 3, 5)])
     assert main(["annotate", str(output), "--status"]) == 0
-    assert "ana" in capsys.readouterr().out
+    line = capsys.readouterr().out.splitlines()[4]
+    assert line.split() == ["ana", "1", "0", "0", "7.50", "0", "-", "-"]
     (output / "ratings-ben.json").write_text("{}")
     assert main(["annotate", str(output), "--status"]) == 1
     assert "not a file of ratings" in capsys.readouterr().err
+
+
+def test_meta_reads_the_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "campaign"
+    main(["annotate", SYSTEMS[0], SYSTEMS[2], *IMAGES, *REFERENCES, "-o", str(output), "--captions", "6", "-q"])
+    rated(output, "ana", [(5, 5, 5), (1, 2, 4)] * 3)
+    rated(output, "ben", [(4, 4, 5), (2, 1, 3)] * 2)
+    words = ["--metrics", "rouge-l,chair", "--resamples", "20", "--cache", "off", "--quiet"]
+    assert main(["meta", str(output), *words]) == 0
+    told = capsys.readouterr().out
+    assert "10 judgements on 3 images" in told
+    assert "chair" in told
+    # Files by name: only these raters count.
+    assert main(["meta", *(str(output / f"ratings-{name}.json") for name in ("ana", "ben")), *words]) == 0
+    assert "10 judgements on 3 images" in capsys.readouterr().out
+    assert main(["meta", str(output / "ratings-ana.json"), *words, "--protocol", "fidelity-filtered"]) == 0
+    assert "6 judgements on 3 images" in capsys.readouterr().out
+    assert main(["meta", "composite", "flickr8k-expert", *words]) == 2
+    assert "one data set at a time" in capsys.readouterr().err

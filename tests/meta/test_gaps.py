@@ -65,7 +65,9 @@ def test_pairs_that_people_compared():
     generator = np.random.default_rng(0)
     lead = generator.normal(0, 1, 600)
     preference = (lead + generator.normal(0, 0.5, 600) > 0).astype(float)
-    data = Pairs("made", [f"i{k}" for k in range(600)], ["a"] * 600, ["b"] * 600, [()] * 600, {"preference": preference})
+    data = Pairs(
+        "made", [f"i{k}" for k in range(600)], ["a"] * 600, ["b"] * 600, [()] * 600, {"preference": preference}
+    )
     found = evaluate(data, scores={"x": [*np.zeros(600), *lead]}, resamples=50)
     assert gap_of(found, "x").agree(1.5)[0] > 0.95
     assert gap_of(found, "y") is None
@@ -112,3 +114,4 @@ def test_shipped_tables_are_curves():
         assert all(low <= share <= high for low, share, high in zip(curve.low, curve.shares, curve.high))
     assert meaning("cider-d", 0.02).startswith("people agree in ")
     assert meaning("no-such-metric", 0.02) == ""
+    assert meaning("bleu-4", 0.02) == ""  # corpus BLEU is no mean of BLEU of captions: another unit

@@ -108,7 +108,9 @@ def test_scores_that_do_not_fit_are_refused_or_named():
 def test_a_caption_that_a_protocol_leaves_out_is_no_unknown_id():
     data = rated()
     data.ratings[7] = np.nan
-    found = evaluate_each(data, [], [protocol_of("made")], scores={"x": dict(zip(data.ids, lengths(data)))}, resamples=0)
+    found = evaluate_each(
+        data, [], [protocol_of("made")], scores={"x": dict(zip(data.ids, lengths(data)))}, resamples=0
+    )
     assert found[0].notes == []
     assert found[0]["x"].captions == 59
 

@@ -107,6 +107,22 @@ def test_page_lists_failing_metrics_with_reasons(tiny, monkeypatch):
     assert "Data sets that were not at hand" in text
 
 
+def test_page_sums_up_over_all_data_sets(tiny):
+    text = human_agreement(metrics=["rouge-l", "bleu-1", "lm"], data_folder=tiny, resamples=20)
+    overview = text[text.index("## All data sets") : text.index("## flickr8k-expert/published")]
+    rows = {line.split("|")[1].strip(): line for line in overview.splitlines() if line.startswith("| ")}
+    assert "s / 1,000" in rows["metric"]
+    assert "| human-machine |" in rows["lm"]  # COCO captions, which its language model was trained on
+    assert "| - |" in rows["rouge-l"]
+    assert "processor seconds per 1,000 captions" in overview
+    assert "lm, read by lm: COCO training captions" in overview
+    assert "of 3 pairs of metrics have a Spearman correlation" in overview
+    assert "| (words) |" in text
+    few = human_agreement(metrics=["rouge-l"], data_folder=tiny, resamples=20, images=4, costs=False)
+    assert "Only the first 4 images" in few
+    assert "processor seconds" not in few
+
+
 def test_commands(tiny, tmp_path, capsys):
     data = ["--data", str(tiny), "--quiet"]
     assert main(["meta", "--list", "--data", str(tiny)]) == 0

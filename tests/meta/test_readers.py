@@ -247,7 +247,7 @@ def test_missing_data_tells_source_layout_and_size(tmp_path):
     for name, entry in DATASETS.items():
         with pytest.raises(MissingPart) as error:
             load(name, tmp_path)
-        for part in (entry.source, entry.layout, entry.size, "VERICAP_DATA"):
+        for part in (entry.source, entry.layout, entry.size, entry.licence, "VERICAP_DATA"):
             assert part in str(error.value)
     assert installed(tmp_path) == []
     with pytest.raises(UnknownName, match="did you mean flickr8k-expert"):

@@ -29,8 +29,13 @@ def clean() -> tuple[Sample, ...]:
     found = []
     for i in range(80):
         who, what, where, near = (draw.choice(words) for words in (WHO, WHAT, WHERE, WHERE))
-        texts = (f"The {who} near the {where} is {what}.", f"A small {who} is {what}, with a {where} and a {near} behind it.")
-        found.append(Sample(str(i), f"a {who} is {what} at the {where} beside a {near}", (*texts, f"Number {i} is {what}.")))
+        texts = (
+            f"The {who} near the {where} is {what}.",
+            f"A small {who} is {what}, with a {where} and a {near} behind it.",
+        )
+        found.append(
+            Sample(str(i), f"a {who} is {what} at the {where} beside a {near}", (*texts, f"Number {i} is {what}."))
+        )
     return tuple(found)
 
 
@@ -55,9 +60,9 @@ SPANISH = ("un perro corre por la playa", "una mujer espera en la calle", "dos g
 SORRY = ("I'm sorry, I can't help with that.", "I cannot see the picture.", "As an AI, I look at texts only.")
 LOOP = "a dog and a dog and a dog and a dog and a dog and a dog"
 LONG = (
-    " while many other things can be seen all around it, such as tables, lamps, windows and doors, old signs, new cars, "
-    "two tall towers under clouds, some people who talk to each other, bags full of fruit, a flag that moves in wind, "
-    "and far away, behind everything else, mountains covered by snow that shine when evening light falls upon them slowly"
+    " while many other things can be seen all around it, such as tables, lamps, windows and doors, old signs, new cars,"
+    " two tall towers under clouds, some people who talk to each other, bags full of fruit, a flag that moves in wind,"
+    " and far away, behind everything else, mountains covered by snow that shine when evening light falls upon them"
 )
 
 # what was done to clean captions -> the change, the finding
@@ -95,10 +100,10 @@ SUSPICIOUS: dict[str, tuple[Change, str]] = {
     ),
     "words repeated without end": (said(lambda text: LOOP, 20), "looping"),
     "references as captions": (lambda i, s: replace(s, candidate=s.references[i % 2]), "copied"),
-    "captions cut at seven words": (said(lambda text: " ".join(text.split()[:6])), "unfinished"),
-    "captions cut at 20 letters": (said(lambda text: text[:20]), "unfinished"),
-    "captions of two words": (said(lambda text: " ".join(text.split()[1::8])), "length"),
-    "captions seven times as long": (said(lambda text: text + LONG), "length"),
+    "captions cut at six words": (said(lambda text: " ".join(text.split()[:6])), "unfinished"),
+    "captions cut at 30 letters": (said(lambda text: text[:30]), "unfinished"),
+    "captions of two words": (said(lambda text: " ".join(text.split()[1::99] + text.split()[-1:])), "length"),
+    "captions many times as long": (said(lambda text: text + LONG), "length"),
     "CIDEr with one image's references": (lambda i, s: replace(s, references=clean()[0].references), "frequencies"),
 }  # fmt: skip
 
@@ -120,7 +125,7 @@ def test_each_suspicious_input_gets_its_finding_and_no_other(case: str) -> None:
         result = vericap.score([s.candidate for s in samples], [s.references for s in samples], "cider-d")
     found = diagnose(samples, result)
     assert [finding.name for finding in found] == [name]
-    assert 0 < found[0].share
+    assert found[0].share > 0
     assert 1 <= len(found[0].ids) <= 2
     assert found[0].sentence
 
@@ -162,16 +167,22 @@ def test_people_have_no_finding(data_dir) -> None:
         pytest.skip(f"no {file}")
     images = list(json.loads(file.read_text("utf-8")).items())[:300]
     samples = [
-        Sample(f"{key}-{k}", text, tuple(texts[:k] + texts[k + 1 :])) for key, texts in images for k, text in enumerate(texts)
+        Sample(f"{key}-{k}", text, tuple(texts[:k] + texts[k + 1 :]))
+        for key, texts in images
+        for k, text in enumerate(texts)
     ]
     assert diagnose(samples, habits=True) == []
 
 
 def test_other_languages_are_not_judged_by_english() -> None:
-    spanish = [Sample(str(i), f"{SPANISH[i % 3]} {WHERE[i % 10]} {i}", (f"{i} {WHERE[i % 10]} en la tarde",)) for i in range(40)]
+    spanish = [
+        Sample(str(i), f"{SPANISH[i % 3]} {WHERE[i % 10]} {i}", (f"{i} {WHERE[i % 10]} en la tarde",))
+        for i in range(40)
+    ]
     assert diagnose(spanish, lang="es", habits=True) == []
     japanese = [
-        Sample(str(i), f"{who}が公園で走る{i}", (f"公園を走る{who}{i}", f"{who}が公園を走る")) for i, who in enumerate("犬猫馬人鳥" * 8)
+        Sample(str(i), f"{who}が公園で走る{i}", (f"公園を走る{who}{i}", f"{who}が公園を走る"))
+        for i, who in enumerate("犬猫馬人鳥" * 8)
     ]
     assert diagnose(japanese, lang="ja", habits=True) == []
 

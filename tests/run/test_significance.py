@@ -1,4 +1,4 @@
-"""Significance from statistics alone: the fast forms against loops, against all draws there are, and under no effect."""
+"""Significance from statistics alone: fast forms against loops and against all draws there are, and without effect."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def test_randomisation_leaves_out_captions_that_one_system_has_no_score_for() ->
     one[3] = two[5] = np.nan
     rest = np.delete(np.arange(20), [3, 5])
     trials = 20_000
-    given, without = swapped_p(Average(), one, two, trials=trials), swapped_p(Average(), one[rest], two[rest], trials=trials)
+    given, without = (
+        swapped_p(Average(), one, two, trials=trials),
+        swapped_p(Average(), one[rest], two[rest], trials=trials),
+    )
     assert abs(given - without) < 0.02
     assert np.isnan(swapped_p(Average(), one * np.nan, two, trials=9))
 
@@ -161,7 +164,8 @@ def test_holm_is_the_closed_test_of_bonferroni(p_values: list[float]) -> None:
     places = range(len(p_values))
     subsets = [chosen for size in places for chosen in itertools.combinations(places, size + 1)]
     wanted = [
-        max(min(1.0, len(own) * min(p_values[place] for place in own)) for own in subsets if one in own) for one in places
+        max(min(1.0, len(own) * min(p_values[place] for place in own)) for own in subsets if one in own)
+        for one in places
     ]
     assert holm(p_values) == pytest.approx(wanted, abs=1e-12)
 

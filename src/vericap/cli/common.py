@@ -35,9 +35,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help="where the objects of an image come from: detector, an annotation or detection file, or a+b",
     )
-    group.add_argument(
-        "--features", type=Path, metavar="STORE", help="region features made by `vericap features`"
-    )
+    group.add_argument("--features", type=Path, metavar="STORE", help="region features made by `vericap features`")
 
 
 def add_scoring(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +49,7 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--lang", default="en", help="language of the captions (default: en)")
     group.add_argument("--tokenizer", help="ptb, none, sudachi; by default the language's")
-    group.add_argument(
-        "--df", default="corpus", metavar="FILE|corpus|coco-val", help="document frequencies of CIDEr"
-    )
+    group.add_argument("--df", default="corpus", metavar="FILE|corpus|coco-val", help="document frequencies of CIDEr")
     group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes to use (default: 1)")
     group.add_argument(
         "--threads", type=positive, default=0, metavar="N", help="threads of each network (default: as many as workers)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vericap.cli import common, flags
 from vericap.core.errors import Problem
@@ -17,17 +18,18 @@ from vericap.io import load_systems
 from vericap.metrics.registry import resolve
 from vericap.run import gate
 from vericap.run.compare import LEVEL, MORE, TESTS, Comparison, compare_samples
-from vericap.run.diagnosis import lines
 from vericap.run.engine import Run
 from vericap.run.significance import RESAMPLES
 
 KINDS = ("text", "markdown", "latex", "csv", "json")
 
 
+if TYPE_CHECKING:
+    from vericap.run.diagnosis import Finding
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "systems", nargs="+", metavar="SYSTEM", help="captions of one system each; NAME=FILE names it"
-    )
+    parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="captions of one system each; NAME=FILE names it")
     common.add_input(parser)
     common.add_scoring(parser)
     # How many draws a test needs is not how many an interval needs.
@@ -44,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CONDITION",
-        help="'METRIC drops' or 'METRIC drops NUMBER': exit with 1 where a later system is significantly worse than the "
-        "first (by more than NUMBER); repeatable",
+        help="'METRIC drops' or 'METRIC drops NUMBER': exit with 1 where a later system is significantly worse than "
+        "the first (by more than NUMBER); repeatable",
     )
     group = parser.add_argument_group("output")
     group.add_argument("--strict", action="store_true", help="exit with 1 where something is suspicious")
@@ -54,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--json", dest="table", action="store_const", const="json", help="same as --table json --details"
     )
-    group.add_argument(
-        "--output", "-o", type=Path, metavar="FILE", help="write the detailed table as .csv or .json"
-    )
+    group.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the detailed table as .csv or .json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,9 +78,10 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         kind = "json" if args.output.suffix == ".json" else "csv"
         args.output.write_text(rendered(found, verdicts, kind, details=True), encoding="utf-8")
-    suspicious = {name: [one for one in own if one.suspicious] for name, own in found.diagnosis.items()}
-    habits = {name: [one for one in own if not one.suspicious] for name, own in found.diagnosis.items()}
-    told = [*(f"suspicious: {text}" for text in lines(suspicious)), *map(str, verdicts)]
+    diagnosis = found.diagnosis if args.strict or not args.quiet else {}
+    suspicious = {name: [one for one in own if one.suspicious] for name, own in diagnosis.items()}
+    habits = {name: [one for one in own if not one.suspicious] for name, own in diagnosis.items()}
+    told = [*(f"suspicious: {text}" for text in _lines(suspicious)), *map(str, verdicts)]
     for text in told:
         # Under a table that people read; beside one that a program reads.
         print(flags(text)) if args.table == "text" else common.say(text)
@@ -88,11 +89,19 @@ def run(args: argparse.Namespace) -> int:
         problems += [Problem(f"{name}: {problem.record}", problem.reason) for problem in result.problems]
     if not args.quiet:
         warnings = (text for result in found.results.values() for text in result.warnings)
-        for text in dict.fromkeys([*notes, *warnings, *lines(habits)]):
+        for text in dict.fromkeys([*notes, *warnings, *_lines(habits)]):
             common.say(f"note: {text}")
     common.report_problems(problems)
     failed = any(verdict.failed for verdict in verdicts) or (args.strict and any(suspicious.values()))
     return 1 if problems or failed else 0
+
+
+def _lines(findings: dict[str, list[Finding]]) -> list[str]:
+    if not any(findings.values()):
+        return []
+    from vericap.run.diagnosis import lines  # its patterns are compiled when there is something to say
+
+    return lines(findings)
 
 
 def rendered(found: Comparison, verdicts: list[gate.Verdict], kind: str, *, details: bool) -> str:

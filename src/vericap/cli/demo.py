@@ -17,9 +17,7 @@ IMAGE = ("vifidel", "chair", "lm", "vse", "reo-relevance", "faier-plus")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output", "-o", type=Path, default=Path("demo-output"), metavar="DIR", help="for the files"
-    )
+    parser.add_argument("--output", "-o", type=Path, default=Path("demo-output"), metavar="DIR", help="for the files")
     parser.add_argument("--workers", type=common.positive, default=1, metavar="N")
 
 

@@ -22,12 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", "-o", type=Path, required=True, metavar="FILE", help=".npz (compact), .json or .json.gz"
     )
     parser.add_argument("--tokenizer", default="ptb", help="must be the one of scoring (default: ptb)")
-    parser.add_argument(
-        "--format", choices=FORMATS, help="of the references; by default found out by content"
-    )
-    parser.add_argument(
-        "--at-least", type=common.positive, default=1, metavar="N", help="leave out rarer n-grams"
-    )
+    parser.add_argument("--format", choices=FORMATS, help="of the references; by default found out by content")
+    parser.add_argument("--at-least", type=common.positive, default=1, metavar="N", help="leave out rarer n-grams")
 
 
 def run(args: argparse.Namespace) -> int:

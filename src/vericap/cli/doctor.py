@@ -44,14 +44,10 @@ def run(args: argparse.Namespace) -> int:
     broken = [*_packages(table), *_models(table)]
     for name in KERNELS:
         built = native.load(name) is not None
-        hint = (
-            "compiled" if built else "Python twin serves, slower; install a C compiler and reinstall vericap"
-        )
+        hint = "compiled" if built else "Python twin serves, slower; install a C compiler and reinstall vericap"
         table.add(f"kernel {name}", "found" if built else "not built", hint)
     table.add("cache", str(open_cache(None).folder), "VERICAP_CACHE moves it; `vericap cache` shows what is in it")
-    table.notes = [
-        f"missing: {', '.join(broken)}" if broken else "Everything the plain install needs is here."
-    ]
+    table.notes = [f"missing: {', '.join(broken)}" if broken else "Everything the plain install needs is here."]
     print(json.dumps(table.records(), indent=2) if args.json else table.text(), end="")
     return 1 if broken else 0
 

@@ -22,11 +22,13 @@ from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.core.typing import Floats
+from vericap.meta.breakdowns import detail_tables
 from vericap.meta.catalogue import listing, load
 from vericap.meta.evaluation import TESTS, Agreements, chosen_protocol, evaluate_each
-from vericap.meta.human import averages_table, ceiling_table
 from vericap.meta.external import read_scores, write_items
+from vericap.meta.human import averages_table, ceiling_table
 from vericap.meta.judgements import GoldGraphs, Pairs, Ratings, Retrieval, Spans, Systems
+from vericap.meta.policy import LEFT_OUT, UNSCORED
 from vericap.meta.protocols import protocol_of, protocol_table
 from vericap.meta.scoring import KeptScores
 from vericap.meta.tables import ablation_table, agreement_table, curve_table
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DATASET",
         help="a known data set, `list`, `all`, a .jsonl/.csv of your own, or the folder of a campaign",
     )
+    parser.add_argument("more", nargs="*", metavar="RATINGS", help="further files of a campaign's ratings")
     parser.add_argument("--list", action="store_true", help="data sets, where they come from, what is here")
     parser.add_argument("--protocols", action="store_true", help="the protocols of DATASET")
     parser.add_argument(
@@ -75,6 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cases", type=common.positive, default=CASES, metavar="N", help="cases to list")
     group.add_argument("--theta", type=float, default=0.5, help="disagreement from which a case is listed")
     group.add_argument("--ablation", metavar="METRIC", help="print the gaps of all metrics to METRIC")
+    group.add_argument(
+        "--unscored", choices=UNSCORED, default=LEFT_OUT, help="captions that a metric cannot score (default: left-out)"
+    )
+    group.add_argument("--details", action="store_true", help="also agreement by length, kind and system")
     group.add_argument("--ceiling", action="store_true", help="how well raters agree with each other")
     group = parser.add_argument_group("output")
     group.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
@@ -95,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         raise VericapError("name a data set (`vericap meta --list`), a file of judgements, or `all`")
     if args.dataset == "all":
         return _all(args)
-    data = load(args.dataset, args.data, scale=_scale(args.scale), images=args.limit)
+    data = load(args.dataset, args.data, scale=_scale(args.scale), images=args.limit, more=args.more)
     if args.protocols:
         kinds = {"pairs": isinstance(data, Pairs), "spans": isinstance(data, Spans)}
         print(protocol_table(data.name, **kinds).render(args.table), end="")
@@ -120,6 +127,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _metrics(args: argparse.Namespace) -> list[Metric]:
+    """The metrics; `--metrics ''` leaves only scores from elsewhere."""
+    if args.scores and not args.metrics:
+        return []
     return resolve(args.metrics, code=True)
 
 
@@ -129,7 +139,7 @@ def _store(args: argparse.Namespace) -> KeptScores | None:
 
 def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     counts = _counts(args.references) if args.references else [None]
-    notes: list[str] = []
+    notes = [f"the first {args.limit} images alone; published numbers are of the whole set"] if args.limit else []
     found = evaluate_each(
         data,
         _metrics(args),
@@ -140,8 +150,9 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
         test=args.test,
         seed=args.seed,
         store=_store(args),
+        unscored=args.unscored,
     )
-    found[0].notes += notes
+    found[0].notes[:0] = notes
     if args.failures:
         _failures(args, found[0])
     elif args.ablation:
@@ -150,6 +161,8 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
         _emit(args, curve_table(found))
     else:
         _emit(args, agreement_table(found[0]))
+        if args.details:
+            print("".join(f"\n{table.render(args.table)}" for table in detail_tables(found[0])), end="")
         if isinstance(data, Pairs) and "human" in data.preferences and args.table == "text":
             print(f"\n{averages_table(data, found[0].scores).text()}", end="")
     if args.figures:

@@ -11,6 +11,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vericap.cli import common, flags
 from vericap.core.samples import Sample
@@ -18,9 +19,11 @@ from vericap.core.table import Table
 from vericap.io import load, write_result
 from vericap.io.write import check_output
 from vericap.metrics.registry import resolve
-from vericap.run.diagnosis import diagnose, lines
 from vericap.run.engine import Run
 from vericap.run.results import Result
+
+if TYPE_CHECKING:
+    from vericap.run.diagnosis import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_input(parser)
     common.add_scoring(parser)
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--output", "-o", metavar="FILE", help="one row per caption: .jsonl .csv .parquet .json"
-    )
+    group.add_argument("--output", "-o", metavar="FILE", help="one row per caption: .jsonl .csv .parquet .json")
     group.add_argument("--confidence", action="store_true", help="95 %% bootstrap intervals")
     group.add_argument(
         "--explain",
@@ -60,24 +61,38 @@ def run(args: argparse.Namespace) -> int:
     if args.page:
         _page(args.page, run, result, samples)
     problems = [*loaded.problems, *result.problems]
-    findings = diagnose(samples, result, lang=args.lang, habits=True)
+    findings = [] if args.quiet and not (args.strict or args.json) else _findings(samples, result, args.lang)
     suspicious = [finding for finding in findings if finding.suspicious]
     if args.json:
         beside = {"problems": [str(problem) for problem in problems], "diagnosis": [one.as_dict() for one in findings]}
         print(json.dumps({**result.summary(), **beside}, ensure_ascii=False, indent=2))
     else:
         print(corpus_table(result).text(), end="")
-        for text in lines({"": suspicious}):
+        for text in _lines(suspicious):
             print(flags(f"suspicious: {text}"))
         if args.explain and not args.output:
             _worst(run, result, samples, args.worst)
     if not args.quiet:
         for text in result.warnings:
             common.say(f"warning: {text}")
-        for text in [*result.notes, *lines({"": [one for one in findings if not one.suspicious]})]:
+        for text in [*result.notes, *_lines([one for one in findings if not one.suspicious])]:
             common.say(f"note: {text}")
     common.report_problems(problems)
     return 1 if problems or (args.strict and suspicious) else 0
+
+
+def _findings(samples: Sequence[Sample], result: Result, lang: str) -> list[Finding]:
+    from vericap.run.diagnosis import diagnose  # its patterns are compiled when somebody wants to know
+
+    return diagnose(samples, result, lang=lang, habits=True)
+
+
+def _lines(findings: list[Finding]) -> list[str]:
+    if not findings:
+        return []
+    from vericap.run.diagnosis import lines
+
+    return lines({"": findings})
 
 
 def _worst(run: Run, result: Result, samples: Sequence[Sample], count: int) -> None:
@@ -104,11 +119,7 @@ def corpus_table(result: Result) -> Table:
     table = Table(columns)
     for name, score in result.corpus.items():
         shown = f"{score.value:.4f}" if score.value is not None else f"undefined: {score.reason}"
-        interval = (
-            [f"{score.interval[0]:.4f} - {score.interval[1]:.4f}" if score.interval else "-"]
-            if bounds
-            else []
-        )
+        interval = [f"{score.interval[0]:.4f} - {score.interval[1]:.4f}" if score.interval else "-"] if bounds else []
         arrow = " (lower is better)" if score.direction == "lower" else ""
         table.add(name + arrow, shown, *interval, score.count, score.signature)
     return table

@@ -32,7 +32,7 @@ _ANSWER = re.compile(r"<(answer|caption|response)>(.*?)(?:</\1>|$)", _FLAGS)
 _TURN = re.compile(r"<\|(?:im_start|start_header_id)\|>\s*\w+\s*(?:<\|end_header_id\|>)?|<start_of_turn>\s*\w+", _FLAGS)
 _END = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|eom_id)\|>|</s>|<end_of_turn>|<eos>", _FLAGS)
 _CHAT = re.compile(CHAT, _FLAGS)
-_FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)(?:```|$)", _FLAGS)
+_FENCED = re.compile(r"```(?:[\w-]*[ \t]*\n)?(.*?)(?:```|$)", _FLAGS)
 
 
 def reward(
@@ -50,8 +50,8 @@ def reward(
     weights : of the metrics, by name or in their order; equal by default. Only their proportions matter.
     columns : which columns of the data set hold "references", "image" (file names under `images=DIR`) and "objects",
         where they have other names.
-    **settings : those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English: frequencies
-        of a batch would make a reward depend on the other captions.
+    **settings : those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English:
+        frequencies of a batch would make a reward depend on the other captions.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def reward(
 
     Examples
     --------
-    >>> judge = reward("rouge-l,bleu-1", weights=[3, 1])
+    >>> judge = reward("rouge-l")
     >>> judge(["<think>Is it a dog?</think>a dog runs", ""], references=[["a dog runs"], ["a cat"]])
     [1.0, 0.0]
     >>> judge.unjudged
@@ -85,7 +85,9 @@ class Reward:
         self.scorer = Scorer(metrics, **settings)
         self.metrics = self.scorer.run.metrics
         if self.scorer.settings.df == "corpus" and any(metric.prepares for metric in self.metrics):
-            raise VericapError("a reward must not depend on the other captions of a batch; bring frequencies: `df=FILE`")
+            raise VericapError(
+                "a reward must not depend on the other captions of a batch; bring frequencies: `df=FILE`"
+            )
         self.weights = _shares([metric.label for metric in self.metrics], weights)
         self.columns = {**COLUMNS, **(columns or {})}
         self.unjudged = 0
@@ -155,8 +157,8 @@ def unit(metric: Metric, scores: Floats) -> Floats:
     """Scores of a metric in [0, 1], 1 being best.
 
     A bounded metric is stretched from its declared range. One that is only bounded below, by b, becomes
-    (x - b) / (1 + x - b); one bounded above, 1 / (1 + b - x); one without bounds 1 / (1 + exp(-x)). Where lower is better
-    the result is taken from 1.
+    (x - b) / (1 + x - b); one bounded above, 1 / (1 + b - x); one without bounds 1 / (1 + exp(-x)). Where lower is
+    better the result is taken from 1.
     """
     low, high = metric.range
     if np.isfinite(low) and np.isfinite(high):
@@ -199,6 +201,8 @@ def _text(completion: Any) -> str:
         content = completion.get("content", completion.get("text"))
         return "" if content is None else _text(content)
     if isinstance(completion, Sequence):
-        own = [item for item in completion if not isinstance(item, Mapping) or item.get("role", "assistant") == "assistant"]
+        own = [
+            item for item in completion if not isinstance(item, Mapping) or item.get("role", "assistant") == "assistant"
+        ]
         return next((text for item in reversed(own) if (text := _text(item))), "")
     raise InputError(f"a completion is a {type(completion).__name__}, not a text or a list of chat messages")

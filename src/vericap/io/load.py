@@ -78,9 +78,7 @@ def _join(found: Loaded, records: list[Record], judge: References | None, name: 
             continue
         if sample.id in seen:
             where = f"{record['where']} (id {sample.id})"
-            found.problems.append(
-                Problem(where, "the id occurs before; the first record is used", name)
-            )
+            found.problems.append(Problem(where, "the id occurs before; the first record is used", name))
             continue
         seen.add(sample.id)
         found.samples.append(sample)
@@ -188,6 +186,4 @@ def _remark(found: Loaded, judge: References | None, seen: set[str]) -> None:
     empty = [sample.id for sample in found.samples if not sample.candidate.strip()]
     if empty:
         some = ", ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
-        found.warnings.append(
-            f"{len(empty)} candidate caption(s) are empty and are scored as such: id {some}"
-        )
+        found.warnings.append(f"{len(empty)} candidate caption(s) are empty and are scored as such: id {some}")

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from vericap.core.errors import InputError, Problem
@@ -52,13 +53,9 @@ def detect(source: Source) -> str:
     if head[:1] in (b"{", b"["):
         return "json"
     if source.suffix == ".json":
-        raise InputError(
-            f"{source.name}: is called .json but does not begin like JSON; force another --format"
-        )
+        raise InputError(f"{source.name}: is called .json but does not begin like JSON; force another --format")
     first = head.split(b"\n", 1)[0]
-    names = {
-        name.strip(' "\r').lower() for name in first.decode("utf-8", "replace").replace("\t", ",").split(",")
-    }
+    names = {name.strip(' "\r').lower() for name in first.decode("utf-8", "replace").replace("\t", ",").split(",")}
     if names & {"candidate", "caption", "references", "prediction", "hypothesis"}:
         return "tsv" if b"\t" in first else "csv"
     return "text"
@@ -110,9 +107,7 @@ def _json(source: Source, problems: list[Problem]) -> list[Record]:
         return [_by_id(key, value) for key, value in data.items()]
     if isinstance(data, list):
         return _objects(((f"record {number}", item) for number, item in enumerate(data, 1)), source, problems)
-    raise InputError(
-        f"{source.name}: JSON holds a {type(data).__name__}; a list or an object of captions is needed"
-    )
+    raise InputError(f"{source.name}: JSON holds a {type(data).__name__}; a list or an object of captions is needed")
 
 
 def _by_id(key: str, value: Any) -> Record:
@@ -133,9 +128,7 @@ def _coco_annotations(data: dict[str, Any], source: Source, problems: list[Probl
         if not isinstance(item, dict) or "image_id" not in item:
             problems.append(Problem(where, "has no image_id", source.name))
         elif not isinstance(item.get("caption"), str):
-            problems.append(
-                Problem(f"{where} (image {item['image_id']})", "has no caption text", source.name)
-            )
+            problems.append(Problem(f"{where} (image {item['image_id']})", "has no caption text", source.name))
         else:
             key = str(item["image_id"])
             new: Record = {"id": key, "references": [], "image": names.get(key), "where": f"image {key}"}
@@ -187,9 +180,7 @@ def _csv(source: Source, problems: list[Problem], delimiter: str) -> list[Record
             continue
         where = f"line {number}"
         if len(row) != len(header):
-            problems.append(
-                Problem(where, f"has {len(row)} cells, the header has {len(header)}", source.name)
-            )
+            problems.append(Problem(where, f"has {len(row)} cells, the header has {len(header)}", source.name))
             continue
         # An empty cell is a missing value everywhere but in the candidate, which may be an empty caption.
         cells = {n: c for n, c in zip(header, row) if c != "" or n in _ALIASES["candidate"]}
@@ -230,16 +221,11 @@ def _text(source: Source, problems: list[Problem]) -> list[Record]:
 
 def rename(item: dict[str, Any]) -> Record:
     """Known names for the fields; several reference columns become one list."""
-    record: Record = {}
-    for name, aliases in _ALIASES.items():
-        for alias in aliases:
-            if alias in item:
-                record[name] = item[alias]
-                break
-    numbered = [name for name in item if _NUMBERED.match(str(name))]
+    known, numbered = _fields(tuple(item))
+    record: Record = {name: item[field] for name, field in known}
     if numbered and "references" not in record:
         # Tables pad shorter rows with empty cells: those are absent references, not bad ones.
-        cells = [item[name] for name in sorted(numbered, key=lambda n: int(re.sub(r"\D", "", n)))]
+        cells = [item[field] for field in numbered]
         record["references"] = [cell for cell in cells if cell is not None and cell == cell and cell != ""]
     references = record.get("references")
     if isinstance(references, str) and references.lstrip().startswith("["):
@@ -248,3 +234,12 @@ def rename(item: dict[str, Any]) -> Record:
         except ValueError:
             record["references"] = references
     return record
+
+
+@lru_cache(maxsize=256)
+def _fields(given: tuple[Any, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[Any, ...]]:
+    """Which field of a record has which known name, and its reference columns in order: the same for most records."""
+    found = ((name, next((alias for alias in aliases if alias in given), None)) for name, aliases in _ALIASES.items())
+    numbered = [field for field in given if _NUMBERED.match(str(field))]
+    ordered = sorted(numbered, key=lambda field: int(re.sub(r"\D", "", str(field))))
+    return tuple((name, field) for name, field in found if field is not None), tuple(ordered)

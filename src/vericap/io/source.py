@@ -51,9 +51,7 @@ def unpack(data: bytes, name: str) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return stream.read()
     except (EOFError, OSError, zlib.error) as error:
-        raise InputError(
-            f"{name}: the gzip data is damaged or cut short ({error}); copy the file again"
-        ) from None
+        raise InputError(f"{name}: the gzip data is damaged or cut short ({error}); copy the file again") from None
 
 
 def text(source: Source) -> str:
@@ -79,8 +77,6 @@ def lines(source: Source, problems: list[Problem]) -> list[tuple[int, str | None
         try:
             found.append((number, line.decode("utf-8").rstrip("\r")))
         except UnicodeDecodeError as error:
-            problems.append(
-                Problem(f"line {number}", f"is not UTF-8 (byte {error.start} of the line)", source.name)
-            )
+            problems.append(Problem(f"line {number}", f"is not UTF-8 (byte {error.start} of the line)", source.name))
             found.append((number, None))
     return found

@@ -99,8 +99,7 @@ def _parquet(found: Iterator[dict[str, Any]], path: Path, signatures: dict[str, 
     names = list(items[0])
     nested = {name for name in names if any(isinstance(item[name], dict) for item in items)}
     columns = {
-        name: pa.array([_cell(item[name]) if name in nested else item[name] for item in items])
-        for name in names
+        name: pa.array([_cell(item[name]) if name in nested else item[name] for item in items]) for name in names
     }
     table = pa.table(columns).replace_schema_metadata({"vericap.signatures": json.dumps(signatures)})
     pq.write_table(table, path)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 WORDS, CHARACTERS, CONTENT = "(words)", "(characters)", "(content words)"
 RANDOM, FIRST, PLACE = "(random)", "(always the first)", "(place)"
-NOTE = "In parentheses: baselines, which see neither references nor image; more words, or an earlier place, score higher."
+NOTE = (
+    "In parentheses: baselines, which see neither references nor image; more words, or an earlier place, score higher."
+)
 IN_ORDER = ("faithscore",)  # rated passages of one text, in the order in which they stand there
 
 
@@ -34,7 +36,8 @@ def baseline_scores(task: Task) -> dict[str, Floats]:
     else:
         found = {WORDS: [float(count_words(text)) for text in texts], CONTENT: [_content(text) for text in texts]}
     found[RANDOM] = np.random.default_rng(task.seed).random(len(texts)).tolist()
-    if isinstance(task.data, Pairs):
+    # Where the layout itself puts the better caption first (people against machines), its place says nothing.
+    if isinstance(task.data, Pairs) and len(np.unique(task.judgement)) > 1:
         found[FIRST] = [1.0] * len(task.rows) + [0.0] * len(task.rows)
     if task.data.name in IN_ORDER:
         found[PLACE] = place_scores([task.data.images[row] for row in task.rows]).tolist()

@@ -6,7 +6,6 @@ images keeps them together. The same draws serve every metric, which makes diffe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from vericap.core.errors import VericapError
 from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import Agreement, agreement
+from vericap.run.significance import holm as holm
 from vericap.run.significance import interval, paired_bootstrap, resample_weights
 
 RESAMPLES = 1000
@@ -107,13 +107,3 @@ def _common_scale(scores: Floats, statistic: str) -> Floats:
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(scores), dtype=np.float64)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment: many metrics against the best, one family-wise error rate."""
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted, worst = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = worst
-    return adjusted

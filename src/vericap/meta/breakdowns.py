@@ -127,18 +127,20 @@ def _rated_systems(found: Agreements, system: Ints) -> Table:
 def _fighting_systems(found: Agreements, written: Sequence[tuple[str, str]]) -> Table:
     """Share of battles won, by people and by the metric."""
     names = cluster_index([name for pair in written for name in pair]).reshape(-1, 2)
-    people = _won(names, found.task.judgement)
     table = Table(["metric", "spearman", "tau-b"], title=f"{found.dataset}: systems", digits=2)
     for name, scores in found.scores.items():
         gap = scores[:, 1] - scores[:, 0]
         usable = ~np.isnan(gap)
-        won, theirs = _won(names[usable], (np.sign(gap[usable]) + 1) / 2), _won(names[usable], found.task.judgement[usable])
+        won = _won(names[usable], (np.sign(gap[usable]) + 1) / 2)
+        theirs = _won(names[usable], found.task.judgement[usable])
         both = ~(np.isnan(won) | np.isnan(theirs))
         if why_undefined(won[both], theirs[both]):
             table.add(name, None, None)
         else:
             table.add(name, *(100 * correlation(s, won[both], theirs[both]) for s in ("spearman", "tau-b")))
-    table.notes = [f"x100; share of battles won by each of {len(people)} systems, by the metric and by people."]
+    table.notes = [
+        f"x100; share of battles won by each of {int(names.max()) + 1} systems, by the metric and by people."
+    ]
     return table
 
 

@@ -21,7 +21,7 @@ MOST = 20_000_000  # pairs that are listed one by one
 
 @dataclass(frozen=True)
 class CaptionPairs:
-    """`first` and `second` are places in the flat scores of a task; `lead` is above 0 where people prefer the second."""
+    """`first` and `second` are places in a task's flat scores; `lead` is above 0 where people prefer the second."""
 
     first: Ints
     second: Ints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -39,21 +40,27 @@ def load(
     *,
     scale: tuple[float, float] | None = None,
     images: int | None = None,
+    more: Sequence[str] = (),
 ) -> Judgements:
     """A known data set by name, or a file of one's own by path; with `images`, what was said of its first images.
 
-    Retrieval sets and systems are read whole: what takes them up chooses images itself.
+    `more` are further files of a campaign's ratings. Retrieval sets and systems are read whole: what takes them up
+    chooses images itself.
     """
-    found = _read(name, data, scale)
+    found = _read(name, data, scale, more)
     return found if images is None or isinstance(found, Retrieval | Systems) else first_images(found, images)
 
 
-def _read(name: str, data: str | Path | None, scale: tuple[float, float] | None) -> Judgements:
+def _read(
+    name: str, data: str | Path | None, scale: tuple[float, float] | None, more: Sequence[str] = ()
+) -> Judgements:
     if name not in DATASETS and Path(name).exists():
         from vericap.meta.datasets import campaign
 
         if campaign.is_campaign(Path(name)):
-            return campaign.read(Path(name))
+            return campaign.read(Path(name), *map(Path, more))
+    if more:
+        raise UnknownName(f"one data set at a time: '{more[0]}' is not read beside '{name}'")
     if name not in DATASETS and (name.endswith((".jsonl", ".csv", ".tsv", ".gz")) or Path(name).is_file()):
         from vericap.meta.datasets.plain import read
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import resource
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,5 +33,5 @@ def processor_seconds(metric: Metric, samples: Sequence[Sample], settings: Setti
 
 
 def _used() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime

@@ -36,7 +36,8 @@ class _Levels(Agreement):
     def _mass(self, entry: Floats) -> Floats:
         """(resamples, entries) summed to (resamples, levels)."""
         place = (self._level[None, :] + self._levels * np.arange(len(entry))[:, None]).ravel()
-        return np.bincount(place, entry.ravel(), self._levels * len(entry)).reshape(len(entry), self._levels)
+        mass = np.bincount(place, entry.ravel(), self._levels * len(entry))
+        return np.asarray(mass.reshape(len(entry), self._levels), dtype=np.float64)
 
     def _statistic(self, sought: Floats, other: Floats) -> Floats:
         raise NotImplementedError
@@ -86,7 +87,8 @@ def right_by_threshold(x: Floats, sought: Array, cluster: Ints) -> Array:
 def decided(x: Floats, sought: Array, cluster: Ints, *, criterion: str) -> Array:
     """Which entries are taken for the sought kind: each half of the images has the threshold of the other half."""
     sought = np.asarray(sought, dtype=bool)
-    half = cluster % 2 == 0
+    # A fixed shuffle: every second image could be one kind of image.
+    half = (np.random.default_rng(0).permutation(int(cluster.max()) + 1) % 2 == 0)[cluster]
     found = np.zeros(len(x), dtype=bool)
     for own in (half, ~half):
         others = ~own if (~own).any() else own

@@ -1,8 +1,8 @@
 """What the models behind a metric were trained on, and a warning where that may have held a judged set.
 
-A model's own meta file says it (`trained_on`, names such as "coco-train2017"); for those that do not, it is written down
-here with its source. Photos and captions of the same source flatter a metric even where the judged photos themselves
-were left out.
+A model's own meta file says it (`trained_on`, names such as "coco-train2017"); for those that do not, it is written
+down here with its source. Photos and captions of the same source flatter a metric even where the judged photos
+themselves were left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TRAININGS = {
     "encoder": Training(
         ("coco", "flickr8k", "flickr30k"),
         "a sentence encoder whose training pairs may hold COCO and Flickr30k captions (Flickr30k holds Flickr8k)",
-        "Li et al. 2023, arXiv 2308.03281 (GTE: public collections of text pairs, not listed one by one)",
+        "Li et al. 2023, arXiv 2308.03281 (GTE: collections of text pairs; the model card names none of them)",
     ),
     "vectors": Training(
         ("coco", "flickr8k", "flickr30k"),

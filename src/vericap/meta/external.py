@@ -98,8 +98,8 @@ def _check(source: Source, table: dict[str, dict[str, Any]], ids: Sequence[str],
     missing = [name for name in ids if name not in table]
     if missing:
         raise InputError(
-            f"{source.name}: {len(missing)} of {len(ids)} judged captions have no line: {_first(missing)}; ids are those "
-            "that `export=FILE` writes for this data set and protocol (a caption that cannot be scored has null)"
+            f"{source.name}: {len(missing)} of {len(ids)} judged captions have no line: {_first(missing)}; ids are "
+            "those that `export=FILE` writes for this data set and protocol (a caption that cannot be scored has null)"
         )
     known = set(ids)
     extra = [name for name in table if name not in known]

@@ -97,8 +97,8 @@ def _shares(scores: Floats, metric: str) -> Floats:
 
 def _reasons(found: Agreements, metric: str, samples: list[Sample], rows: list[int]) -> list[Explanation | None]:
     """The metric's reasons for some captions; what it knows of a corpus it learns from all of them."""
-    if not rows:
-        return []
+    if not rows or metric not in found.metrics:
+        return [None] * len(rows)  # scores from elsewhere come without reasons
     run = Run([found.metrics[metric]], found.settings)
     states = run.score(samples).states if found.metrics[metric].prepares else None
     return run.explain([samples[row] for row in rows], states=states).get(metric, [None] * len(rows))

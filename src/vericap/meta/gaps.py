@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vericap.core.metric import Metric
 from vericap.core.typing import Floats
 from vericap.core.version import __version__
 from vericap.meta.caption_pairs import CaptionPairs, caption_pairs
@@ -35,6 +36,7 @@ CAVEAT = (
     "Shares are of pairs of single captions of one image, human ties left out. Systems differ by means over many "
     "captions: p says whether the difference is there, the share how visible such a gap is to people."
 )
+_CURVES, _PLAIN = ("sizes", "shares", "low", "high"), ("pairs", "same_image", "mean", "signature")
 _BINS = 20
 _DRAWS = 200  # bootstrap draws where pairs lie across images, which takes a pass over all pairs for each
 _ACROSS = 200_000  # pairs across images that are enough
@@ -54,6 +56,7 @@ class Gap:
     pairs: int  # that people and metric tell apart
     ties: float  # share of pairs that people do not tell apart
     same_image: bool = True
+    mean: bool = True  # whether a system's score is the mean of its captions' scores, so that gaps have one unit
     signature: str = ""
 
     def agree(self, gap: float) -> tuple[float, float, float]:
@@ -79,26 +82,26 @@ class Gap:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, rounded: a curve is no better known than that."""
         found: dict[str, Any] = {"sizes": [float(f"{size:.4g}") for size in self.sizes]}
-        found |= {name: [round(x, 4) for x in getattr(self, name)] for name in ("shares", "low", "high")}
-        ties = round(self.ties, 4)
-        return {
-            **found, "pairs": self.pairs, "ties": ties, "same_image": self.same_image, "signature": self.signature,
-        }  # fmt: skip
+        found |= {name: [round(x, 4) for x in getattr(self, name)] for name in _CURVES[1:]}
+        return {**found, "ties": round(self.ties, 4), **{name: getattr(self, name) for name in _PLAIN}}
 
 
 def gap_of(found: Agreements, metric: str) -> Gap | None:
     """The curve of a metric from what `evaluate` gave; None where there are too few judgements or no bootstrap."""
-    pairs = caption_pairs(found.task, most=_ACROSS, seed=found.seed)
-    if pairs is None or metric not in found.scores:
-        return None
-    return curve(found, metric, pairs)
+    pairs = _pairs(found)
+    return None if pairs is None or metric not in found.scores else curve(found, metric, pairs)
 
 
 def gaps_of(found: Agreements) -> dict[str, Gap]:
     """The curves of all metrics that have one."""
-    pairs = caption_pairs(found.task, most=_ACROSS, seed=found.seed)
+    pairs = _pairs(found)
     curves = {} if pairs is None else {name: curve(found, name, pairs) for name in found.scores}
     return {name: own for name, own in curves.items() if own is not None}
+
+
+def _pairs(found: Agreements) -> CaptionPairs | None:
+    # That a caption was written by a person is no judgement of people.
+    return None if found.protocol.label == "human" else caption_pairs(found.task, most=_ACROSS, seed=found.seed)
 
 
 def curve(found: Agreements, metric: str, pairs: CaptionPairs) -> Gap | None:
@@ -114,16 +117,21 @@ def curve(found: Agreements, metric: str, pairs: CaptionPairs) -> Gap | None:
     count = np.bincount(own, minlength=bins)
     own = np.cumsum(count > 0)[own] - 1  # a bin without a pair is none
     bins, count = int(own.max()) + 1, count[count > 0]
-    share = isotonic(np.bincount(own, agree, bins)[None], count[None].astype(np.float64))[0]
+    hits = np.asarray(np.bincount(own, agree, bins), dtype=np.float64)
+    share = isotonic(hits[None], count[None].astype(np.float64))[0]
     low, high = _interval(found, pairs, usable, own, agree, bins)
     centre = np.bincount(own, size, bins) / count
-    tied = pairs.tied[~np.isnan(gaps)]
+    judge = found.metrics.get(metric)
     return Gap(
         metric,
         found.dataset,
-        *(tuple(map(float, values)) for values in (centre, share, low, high)),
+        sizes=tuple(centre.tolist()),
+        shares=tuple(share.tolist()),
+        low=tuple(low.tolist()),
+        high=tuple(high.tolist()),
         pairs=int(usable.sum()),
-        ties=float(tied.mean()),
+        ties=float(pairs.tied[~np.isnan(gaps)].mean()),
+        mean=judge is None or type(judge).corpus is Metric.corpus,
         same_image=pairs.same_image,
         signature=found[metric].signature,
     )
@@ -182,9 +190,9 @@ def read(text: str) -> list[Gap]:
     data = json.loads(text)
     found = []
     for metric, own in data["metrics"].items():
-        arrays = {name: tuple(own[name]) for name in ("sizes", "shares", "low", "high")}
-        rest = {name: own[name] for name in ("pairs", "ties", "same_image", "signature")}
-        found.append(Gap(metric, data["dataset"], **arrays, **rest))
+        fields: dict[str, Any] = {name: tuple(own[name]) for name in _CURVES}
+        fields |= {name: own[name] for name in ("ties", *_PLAIN)}
+        found.append(Gap(metric, data["dataset"], **fields))
     return found
 
 
@@ -192,9 +200,8 @@ def read(text: str) -> list[Gap]:
 def shipped() -> tuple[Gap, ...]:
     """All curves in the package, those of data sets whose word counts most first."""
     folder = files("vericap.meta") / "gap_tables"
-    found = [
-        gap for path in folder.iterdir() if path.name.endswith(".json") for gap in read(path.read_text(encoding="utf-8"))
-    ]
+    tables = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".json")]
+    found = [gap for text in tables for gap in read(text)]
     return tuple(sorted(found, key=_rank))
 
 
@@ -210,10 +217,12 @@ def known(metric: str, curves: Iterable[Gap] | None = None) -> Gap | None:
 def meaning(metric: str, difference: float, curves: Sequence[Gap] | None = None) -> str:
     """In words, what a difference of a metric's scores means to people; empty where it is not known.
 
-    The curves are of single captions (`CAVEAT` says so in words that can be printed once below a table).
+    The curves are of single captions (`CAVEAT` says so in words that can be printed once below a table). Of a metric
+    whose corpus score is no mean of caption scores (BLEU, METEOR, CHAIR) nothing is said: its two kinds of score have
+    different units.
     """
     gap = known(metric, curves)
-    if gap is None or difference != difference or difference == 0:
+    if gap is None or not gap.mean or difference != difference or difference == 0:
         return ""
     share, low, _ = gap.agree(difference)
     chance = ", hardly more than chance" if low <= 0.5 or round(share, 2) <= 0.51 else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -228,23 +228,23 @@ class Systems:
 
 
 Judgements = Ratings | Pairs | Spans | GoldGraphs | Retrieval | Systems
-_Rows = TypeVar("_Rows", Ratings, Pairs, Spans, GoldGraphs)
+Rows = Ratings | Pairs | Spans | GoldGraphs  # a row for each judged caption or pair
 
 
-def first_images(data: _Rows, count: int) -> _Rows:
+def first_images(data: Rows, count: int) -> Rows:
     """The judgements of the first `count` images; what was wrong with others is not repeated."""
     kept = set(list(dict.fromkeys(data.images))[:count])
     rows = [row for row, image in enumerate(data.images) if image in kept]
-    changes = {name: _taken(value, rows, len(data)) for name, value in vars(data).items()}
+    columns: dict[str, Any] = {name: _taken(value, rows, len(data)) for name, value in vars(data).items()}
     known = {data.ids[row] for row in rows}
     # Checks that run again while the part is made would name the same rows twice.
-    changes["problems"] = []
-    part = replace(data, **changes)
+    columns["problems"] = []
+    part = type(data)(**columns)
     part.problems = [problem for problem in data.problems if problem.record in known]
     return part
 
 
-def _taken(value: object, rows: Sequence[int], length: int) -> object:
+def _taken(value: Any, rows: Sequence[int], length: int) -> Any:
     """Rows of a column, or of every column of a table of them; anything else as it is."""
     if isinstance(value, np.ndarray) and len(value) == length:
         return value[list(rows)]

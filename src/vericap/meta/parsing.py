@@ -53,13 +53,13 @@ class Parsed:
                 percent(self.spice.value) if whole else None,
             )
         table.notes = [
-            f"x100; {self.captions} captions of {self.images} images; words are compared by their base forms, numbers as "
-            "digits. set match: the graph is the same, tuple by tuple. spice f: mean over captions, synonyms count.",
+            f"x100; {self.captions} captions of {self.images} images; words are compared by their base forms, numbers "
+            "as digits. set match: the graph is the same, tuple by tuple. spice f: mean over captions, synonyms count.",
         ]
         if self.resamples:
             table.notes.append(
-                f"Intervals: {self.resamples} bootstrap draws of images; set match {span(self.match.interval)}, spice f "
-                f"{span(self.spice.interval)}."
+                f"Intervals: {self.resamples} bootstrap draws of images; set match {span(self.match.interval)}, spice "
+                f"f {span(self.spice.interval)}."
             )
         return table
 

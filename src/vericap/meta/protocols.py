@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from vericap.core.errors import UnknownName, VericapError
 from vericap.core.table import Table
 
-
 # Statistics of statements that are true or false, in words.
 DECISIONS = {
     "auc": "area under the ROC curve, true against false",
@@ -46,6 +45,7 @@ class Protocol:
     symmetric: bool = False  # mean of both directions (sentence pairs)
     minimum_seconds: float = 0.0  # faster answers are left out
     drop_constant_raters: bool = False  # raters who always gave the same answer
+    sentence_share: float = 0.0  # a sentence is wrong where more than this share of its content words is
     note: str = ""
 
     def changed(
@@ -73,6 +73,9 @@ class Protocol:
             parts.append(f"pairwise accuracy against `{self.label}`, equal scores count {self.tie:g}")
         elif self.level in JUDGED_PARTS:
             parts.append(JUDGED_PARTS[self.level])
+            if self.level == "word":
+                share = f"more than {100 * self.sentence_share:g} %" if self.sentence_share else "any"
+                parts.append(f"a sentence is wrong where {share} of its content words are")
         elif self.statistic in DECISIONS:
             parts.append(DECISIONS[self.statistic])
         else:
@@ -209,8 +212,9 @@ PROTOCOLS.update(
             Protocol("hat/no-references", "auc", level="word", references=0),
         ],
         "mhal": [
-            Protocol("mhal/words", "auc", level="word", references=0),
-            Protocol("mhal/coco-references", "auc", level="word"),
+            Protocol("mhal/words", "auc", level="word", references=0, sentence_share=0.5),
+            Protocol("mhal/any-word", "auc", level="word", references=0),
+            Protocol("mhal/coco-references", "auc", level="word", sentence_share=0.5),
         ],
         "detailverify": [
             Protocol("detailverify/words", "auc", level="word", references=0),
@@ -244,10 +248,30 @@ PLAIN_SPANS = [
     Protocol("spans/no-references", "auc", level="word", references=0),
 ]
 PLAIN_PAIRS = [Protocol("pairs/accuracy", "accuracy", label="preference")]
+# Ratings collected with `vericap annotate`: the mean of the questions, then each question.
+CAMPAIGN = [
+    Protocol("campaign/rating", "tau-c", note="mean of the questions"),
+    *(Protocol(f"campaign/{name}", "tau-c", aspect=name, note=name) for name in ("fidelity", "adequacy", "fluency")),
+    *(
+        Protocol(
+            f"campaign/{name}-filtered",
+            "tau-c",
+            aspect=name,
+            minimum_seconds=1.0,
+            drop_constant_raters=True,
+            note=f"{name}, without answers below a second and raters who never varied",
+        )
+        for name in ("rating", "fidelity", "adequacy", "fluency")
+    ),
+    Protocol("campaign/mean-spearman", "spearman", raters="mean", note="mean of the questions"),
+    Protocol("campaign/system", "pearson", level="system", note="mean of the questions"),
+]
 
 
 def protocols_of(dataset: str, *, pairs: bool = False, spans: bool = False) -> list[Protocol]:
-    """The protocols of a known data set, or the general ones of a user's file."""
+    """The protocols of a known data set, or the general ones of a campaign or of a user's file."""
+    if dataset == "campaign":
+        return CAMPAIGN
     return PROTOCOLS.get(dataset) or (PLAIN_PAIRS if pairs else PLAIN_SPANS if spans else PLAIN_RATINGS)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from vericap.core.table import Table
 from vericap.core.typing import Floats
 from vericap.meta.agreement import correlation, why_undefined
+from vericap.meta.judgements import Pairs
 
 if TYPE_CHECKING:
     from vericap.meta.evaluation import Agreements
@@ -51,8 +52,10 @@ def same_table(found: Agreements, *, limit: float = SAME) -> Table:
     for pair in sorted(pairs, key=lambda pair: -pair[2]):
         table.add(*pair)
     total = len(names) * (len(names) - 1) // 2
+    unit = "pairs of captions" if isinstance(found.task.data, Pairs) else "captions"
+    advice = "; to report both of a pair says little more than to report one" if pairs else ""
     table.notes = [
         f"{len(pairs)} of {total} pairs of metrics have a Spearman correlation of at least {limit:g} on the "
-        f"{len(found.task.rows):,} captions of {found.dataset}; reporting both of a pair says little more than one."
+        f"{len(found.task.rows):,} {unit} of {found.dataset}{advice}."
     ]
     return table

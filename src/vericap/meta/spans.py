@@ -1,8 +1,8 @@
 """Wrong words and sentences: does what a metric says about a caption's words find what people marked?
 
 A metric's reasons (`Explanation.words`) give words a support; the content words with the least support should be the
-wrong ones. A sentence is scored as a caption of its own, so metrics without reasons have a figure as well. Place, length
-and chance stand beside them: late words and long texts are wrong more often, whatever a metric sees.
+wrong ones. A sentence is scored as a caption of its own, so metrics without reasons have a figure as well. Place,
+length and chance stand beside them: late words and long texts are wrong more often, whatever a metric sees.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vericap.metrics.registry import Wanted
 from vericap.metrics.toolbox import content_words, words_of
 from vericap.run.engine import Run
 
-BASELINES = ("(place)", "(length)", "(chance)")
+BASELINES = ("(place)", "(length)", "(random)")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?!\s)[^.!?]+)*[.!?]*")
 
 
@@ -58,8 +58,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def parts_of(data: Spans) -> tuple[Parts, Parts]:
-    """The content words and the sentences of a data set. A sentence is wrong where one of its content words is."""
+def parts_of(data: Spans, sentence_share: float = 0.0) -> tuple[Parts, Parts]:
+    """The content words and the sentences of a data set.
+
+    A sentence is wrong where more than `sentence_share` of its content words are.
+    """
     image = cluster_index(data.images)
     words, whole = [], []
     for row, caption in enumerate(data.captions):
@@ -69,7 +72,8 @@ def parts_of(data: Spans) -> tuple[Parts, Parts]:
         wrong = [any(s < end and start < e for s, e in data.wrong[row]) for start, end in own]
         words += [(row, s, e, places[s], len(every), bad, image[row]) for (s, e), bad in zip(own, wrong)]
         for place, (start, end) in enumerate(sentences(caption)):
-            bad = any(flag for (s, _), flag in zip(own, wrong) if start <= s < end)
+            flags = [flag for (s, _), flag in zip(own, wrong) if start <= s < end]
+            bad = sum(flags) > sentence_share * len(flags)
             whole.append((row, start, end, place, len(words_of(caption[start:end])), bad, image[row]))
     return _columns(words), _columns(whole)
 
@@ -146,7 +150,7 @@ def evaluate_spans(
     """
     settings = fitting_settings(settings or Settings(), data)
     chosen = metrics_of(metrics)
-    words, whole = parts_of(data)
+    words, whole = parts_of(data, protocol.sentence_share)
     if not words.wrong.any() or words.wrong.all():
         raise InputError(f"data set '{data.name}': no content word is {'right' if words.wrong.any() else 'wrong'}")
     clusters = len(set(data.images))
@@ -159,7 +163,10 @@ def evaluate_spans(
         line = SpanLine(metric.label)
         judge.evidence(line, _reasons(metric, captions, settings, line))
         reason = alone.reason(metric.label, [""])
-        line.reasons += [f"sentences: {reason}"] if reason else []
+        if reason and f"words: {reason}" in line.reasons:
+            line.reasons = [reason]
+        elif reason:
+            line.reasons.append(f"sentences: {reason}")
         judge.sentences(line, None if reason else alone.captions(metric.label, ""))
         found.lines.append(line)
     for name, values in (scores or {}).items():
@@ -277,7 +284,7 @@ class _Judge:
 
 
 def _baseline(name: str, parts: Parts, generator: np.random.Generator) -> Floats:
-    if name == "(chance)":
+    if name == "(random)":
         return generator.random(len(parts.row))
     return (parts.place if name == "(place)" else parts.length).astype(np.float64)
 
@@ -316,13 +323,14 @@ def span_table(found: SpanAgreements) -> Table:
         f"x100; {found.protocol.describe()}.",
         f"{len(words)} content words, {int(words.sum())} wrong; {len(whole)} sentences, {int(whole.sum())} wrong; "
         f"{found.images} images.",
-        "auc, ap: wrong words by least support; a word that is not judged has the middle support. precision, recall, f1: "
-        "at the threshold with the best f1 on the other half of the images.",
-        "(place): later is more suspect; (length): a word of a longer caption, a longer sentence; (chance): random.",
+        "auc, ap: wrong words by least support; a word that is not judged has the middle support. precision, recall, "
+        "f1: at the threshold with the best f1 on the other half of the images.",
+        "(place): later is more suspect; (length): a word of a longer caption, a longer sentence; (random): random.",
     ]
     if found.resamples:
         table.notes.append(
-            f"Intervals: {found.resamples} bootstrap draws of images. p: gap to the best auc, Holm-adjusted."
+            f"Intervals: {found.resamples} bootstrap draws of images. p: gap to the best auc, baselines included, "
+            "Holm-adjusted."
         )
     table.notes += [f"{line.metric}: {reason}" for line in found.lines for reason in line.reasons] + found.notes
     return table

@@ -1,4 +1,4 @@
-"""A metric's result over all data sets in one table: value, rank with its interval, cost, what its models may have seen."""
+"""A metric over all data sets in one table: value, rank with its interval, cost, what its models may have seen."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _warning(tables: Sequence[Agreements], name: str) -> str | None:
     found = [
         table.dataset
         for table in tables
-        if name in table.metrics and seen(table.metrics[name], table.dataset, table.settings)
+        if name in table.scores and name in table.metrics and seen(table.metrics[name], table.dataset, table.settings)
     ]
     return ", ".join(dict.fromkeys(found)) or None
 

@@ -22,7 +22,8 @@ def percent(value: float | None) -> float | None:
 def span(interval: tuple[float, float] | None) -> str | None:
     if interval is None or interval[0] != interval[0]:
         return None
-    return f"{100 * interval[0]:.2f}-{100 * interval[1]:.2f}"
+    sign = "-" if interval[0] >= 0 else " to "
+    return f"{100 * interval[0]:.2f}{sign}{100 * interval[1]:.2f}"
 
 
 def shown_p(p: float | None) -> str | None:
@@ -103,17 +104,20 @@ def _meaning(found: Agreements) -> list[str]:
     notes = []
     if found.ties:
         first = next(iter(found.ties.values()))
-        where = "of one image, then averaged" if first.same_image else "of the set"
+        where = "of one image (mean over images)" if first.same_image else "of the set"
         each = ", ".join(f"{name} {own.epsilon:.3g}" for name, own in found.ties.items())
         notes.append(
-            f"{TIES}: share of caption pairs {where} in the order of people, or tied as by them "
-            f"({100 * first.human_ties:.0f} % are); scores within epsilon are tied, fitted here for each metric: {each}."
+            f"{TIES}: share of pairs of captions {where} that are in the order of people, or tied as by them "
+            f"({100 * first.human_ties:.0f} %); scores within epsilon are tied, fitted here for each metric: {each}."
         )
     if found.gaps:
         ties = next(iter(found.gaps.values())).ties
-        each = ", ".join(f"{name} {100 * own.agree(SHOWN)[0]:.0f} %" for name, own in found.gaps.items())
-        notes.append(f"A gap of {SHOWN:g}: people agree in {each} of caption pairs ({100 * ties:.0f} % are human ties, left out).")
-        notes.append(f"{NEEDED}: how far apart scores must be for people to agree in {100 * WANTED:.0f} % of caption pairs.")
+        each = ", ".join(f"{100 * own.agree(SHOWN)[0]:.0f} % ({name})" for name, own in found.gaps.items())
+        notes.append(
+            f"A gap of {SHOWN:g} between two captions: people agree in {each} of the pairs that they tell "
+            f"apart (they see no difference in {100 * ties:.0f} %). {NEEDED}: the gap from which they agree in "
+            f"{100 * WANTED:.0f} %."
+        )
     return notes
 
 

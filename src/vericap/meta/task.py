@@ -21,7 +21,7 @@ from vericap.meta.agreement import (
     why_undefined,
 )
 from vericap.meta.detection import AreaUnderCurve, right_by_threshold
-from vericap.meta.judgements import Judgements, Pairs, Ratings, cluster_index
+from vericap.meta.judgements import GoldGraphs, Judgements, Pairs, Ratings, Spans, cluster_index
 from vericap.meta.protocols import DECISIONS, Protocol
 
 
@@ -225,7 +225,9 @@ def make_task(data: Judgements, protocol: Protocol, *, seed: int = 0) -> Task:
     if isinstance(data, Pairs):
         return _pair_task(data, protocol, seed)
     if not isinstance(data, Ratings):
-        raise VericapError(f"data set '{data.name}' has no judgements of captions; protocols do not apply")
+        other = {Spans: "; use `vericap.meta.evaluate_spans`", GoldGraphs: "; use `vericap.meta.evaluate_parser`"}
+        hint = other.get(type(data), "")
+        raise VericapError(f"data set '{data.name}' has no judgements of whole captions{hint}")
     if protocol.statistic == "accuracy":
         raise VericapError(f"protocol '{protocol.name}' is for pairs; data set '{data.name}' has ratings")
     notes: list[str] = []

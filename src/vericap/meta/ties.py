@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vericap.core.typing import Floats, Ints
-from vericap.meta.agreement import MeanOverClusters
+from vericap.meta.agreement import STATISTICS, MeanOverClusters
 from vericap.meta.bootstrap import estimate
 from vericap.meta.caption_pairs import MOST, enough_within, image_of_rows, leads, within
 from vericap.meta.judgements import Ratings
@@ -41,7 +41,8 @@ def calibrated(task: Task, scores: Floats, weights: Floats | None = None, *, mos
     Accuracies are averaged over images where captions of one image can be compared ("group by item" in the paper).
     The epsilon is fitted on these judgements, for every metric alike, and held in the bootstrap.
     """
-    if not isinstance(task.data, Ratings) or task.protocol.level != "caption":
+    ranked = task.protocol.statistic in STATISTICS and task.protocol.level == "caption"
+    if not isinstance(task.data, Ratings) or not ranked:
         return None
     usable = ~np.isnan(scores)
     x, y, image = scores[usable], task.mean_judgement()[usable], image_of_rows(task)[usable]
@@ -113,7 +114,7 @@ def sorted_calibration(x: Floats, y: Floats, *, seed: int = 0) -> Calibrated:
     both = np.concatenate([right, more])
     place = int(both.argmax())
     return Calibrated(
-        both[place] / pairs, float(grid[place]), pairs, tied / pairs, float(right[0] / pairs), same_image=False
+        float(both[place] / pairs), float(grid[place]), pairs, tied / pairs, float(right[0] / pairs), same_image=False
     )
 
 

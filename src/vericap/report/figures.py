@@ -42,9 +42,7 @@ def save(figure: Any, path: Path) -> Path:
     return path
 
 
-def curves(
-    found: Sequence[Curve], path: Path, *, title: str, x_label: str, y_label: str, whole: bool = True
-) -> Path:
+def curves(found: Sequence[Curve], path: Path, *, title: str, x_label: str, y_label: str, whole: bool = True) -> Path:
     """Curves with their bands; x holds whole numbers, each with a tick, unless `whole` says otherwise."""
     figure, axes = pyplot().subplots(figsize=(6.4, 4.2))
     for place, curve in enumerate(found):

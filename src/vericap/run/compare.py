@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.core.typing import Floats
-from vericap.run.diagnosis import Finding, diagnose
 from vericap.run.engine import Run
 from vericap.run.results import Result
 from vericap.run.significance import (
@@ -27,6 +27,9 @@ from vericap.run.significance import (
     paired_bootstrap,
     randomisation,
 )
+
+if TYPE_CHECKING:
+    from vericap.run.diagnosis import Finding
 
 TESTS = ("bootstrap", "randomisation")
 NAMES = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}
@@ -59,11 +62,21 @@ class Comparison:
     captions: int
     level: float = LEVEL
     notes: list[str] = field(default_factory=list)
-    diagnosis: dict[str, list[Finding]] = field(default_factory=dict)
+    samples: dict[str, list[Sample]] = field(default_factory=dict, repr=False)
+    lang: str = "en"
     adjusted: dict[Pair, float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.adjusted = dict(zip(self.p_values, holm(list(self.p_values.values()))))
+
+    @cached_property
+    def diagnosis(self) -> dict[str, list[Finding]]:
+        """Findings by system, looked for when somebody asks."""
+        from vericap.run.diagnosis import diagnose
+
+        return {
+            name: diagnose(own, self.results[name], lang=self.lang, habits=True) for name, own in self.samples.items()
+        }
 
     @property
     def baseline(self) -> str:
@@ -116,7 +129,10 @@ class Comparison:
         table = Table(["system", *heads], digits=digits)
         for system in self.results:
             table.add(system, *(self._cell(system, metric, digits) for metric in self.metrics))
-        table.notes = [f"* differs from {self.baseline} with adjusted p < {self.level:g} ({self._tested})", *self._notes]
+        table.notes = [
+            f"* differs from {self.baseline} with adjusted p < {self.level:g} ({self._tested})",
+            *self._notes,
+        ]
         return table
 
     def _cell(self, system: str, metric: str, digits: int) -> str:
@@ -138,8 +154,8 @@ class Comparison:
 
     @property
     def _tested(self) -> str:
-        found = self.protocol
-        return f"{found['test']}, {found['resamples']} resamples, {found['adjustment']}, {self.captions} captions in common"
+        how = self.protocol
+        return f"{how['test']}, {how['resamples']} resamples, {how['adjustment']}, {self.captions} captions in common"
 
     @property
     def _notes(self) -> list[str]:
@@ -190,9 +206,7 @@ def compare_samples(
         for name, samples in systems.items()
         if len(samples) != len(shared)
     ]
-    found.diagnosis = {
-        name: diagnose(samples, results[name], lang=run.settings.lang, habits=True) for name, samples in parts.items()
-    }
+    found.samples, found.lang = parts, run.settings.lang
     return found
 
 

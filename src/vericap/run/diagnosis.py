@@ -19,11 +19,11 @@ import numpy as np
 from vericap.core.samples import Sample, has_word
 from vericap.core.typing import Bools, Floats
 from vericap.run.results import Result
-from vericap.run.suspicious_texts import ANNOUNCED, ARTICLES, PATTERNS, UNFINISHED, Pattern
+from vericap.run.suspicious_texts import ANNOUNCED, ENGLISH, PATTERNS, UNFINISHED, Pattern
 
 SHOWN = 5  # lines under a table
 EXAMPLES = 2  # ids of a finding
-MOST = 2000  # captions that are looked at, spread evenly
+MOST = 500  # captions that are looked at, spread evenly: enough for a share, and no time anyone notices
 FEW = 20  # captions from which on something can be said of all together
 
 Words = tuple[str, ...]
@@ -109,7 +109,7 @@ class Captions:
     @classmethod
     def of(cls, samples: Sequence[Sample], lang: str) -> Captions:
         every = [sample for sample in samples if not sample.problem]
-        rows = np.unique(np.linspace(0, len(every) - 1, min(MOST, len(every))).astype(int)).tolist() if every else []
+        rows = sorted(set(np.linspace(0, len(every) - 1, min(MOST, len(every))).astype(int).tolist())) if every else []
         return cls([every[row] for row in rows], every, rows, lang)
 
     def only(self, places: Sequence[int]) -> Captions:
@@ -154,13 +154,17 @@ class Captions:
         ]
         return float(np.mean(shares)) if shares else 0.0
 
-    def finding(self, name: str, hits: Sequence[bool], limit: float, sentence: str, note: float = 2.0) -> Finding | None:
-        """A finding where the share of captions that `hits` names is above the limit; a note from `note` on."""
+    def finding(self, name: str, hits: Sequence[bool], limit: float, sentence: str) -> Finding | None:
+        """A finding where the share of captions that `hits` names is above the limit."""
         share = sum(hits) / len(hits) if hits else 0.0
-        if share <= min(limit, note) or not share:
+        if share <= limit:
             return None
         ids = tuple(sample.id for sample, hit in zip(self.samples, hits) if hit)[:EXAMPLES]
-        return Finding(name, share, ids, sentence.format(share=percent(share)), share > limit)
+        return Finding(name, share, ids, sentence.format(share=percent(share)))
+
+    def images(self) -> int:
+        """How many images they are of, as far as one can tell."""
+        return len({sample.references or sample.image or sample.id for sample in self.samples})
 
 
 def percent(share: float) -> str:
@@ -204,7 +208,7 @@ def _empty(captions: Captions) -> Finding | None:
 
 def _announced(captions: Captions) -> Finding | None:
     """ "The image shows ..." in most captions: suspicious where it makes up a quarter of what is said."""
-    if captions.lang != "en":
+    if captions.lang != "en" or len(captions) < FEW:
         return None
     starts = [ANNOUNCED.match(sample.candidate) for sample in captions.samples]
     hits = [start is not None for start in starts]
@@ -243,8 +247,7 @@ def _repeated(captions: Captions) -> Finding | None:
     """One caption for many images."""
     texts = [sample.candidate.strip().lower() for sample in captions.samples]
     text, count = Counter(texts).most_common(1)[0]
-    images = len({sample.references for sample in captions.samples})
-    if images < FEW or count < 10 or not has_word(text):
+    if captions.images() < FEW or count < 10 or not has_word(text):
         return None
     sentence = "{share} of the captions are the same text: does the model see the image?"
     return captions.finding("repeated", [own == text for own in texts], 0.1, sentence)
@@ -266,11 +269,11 @@ def _copied(captions: Captions) -> Finding | None:
 
 
 def _foreign(captions: Captions) -> Finding | None:
-    """Hardly any English article, preposition or verb of being, while the captions should be English."""
+    """Without any of the words that most English captions have."""
     if captions.lang != "en" or len(captions) < FEW:
         return None
-    hits = [len(own) >= 3 and not ARTICLES.intersection(own) for own in captions.words]
-    sentence = "{share} of the captions have no English article or preposition: set `lang=...`, or write sentences"
+    hits = [len(own) >= 3 and not ENGLISH.intersection(own) for own in captions.words]
+    sentence = "{share} of the captions have no common English word: set `lang=...`, or write sentences"
     return captions.finding("foreign", hits, 0.5, sentence)
 
 
@@ -284,8 +287,8 @@ def _length(captions: Captions) -> Finding | None:
     ids = tuple(captions.samples[row].id for row in (order[:EXAMPLES] if ratio < 1 else order[: -EXAMPLES - 1 : -1]))
     side = "shorter" if ratio < 1 else "longer"
     sentence = (
-        f"the captions are {ratio:.1f} times as long as their references: n-gram scores punish it; {side} captions need "
-        "references of their kind, or a metric without length (clipscore, vse)"
+        f"the captions are {ratio:.1f} times as long as their references, which n-gram scores punish: {side} captions "
+        "need references of their kind, or a metric without any (vse, clipscore)"
     )
     return Finding("length", ratio, ids, sentence, ratio < 1 / 3 or ratio > 6.0)
 
@@ -300,8 +303,10 @@ def _wrong_images(captions: Captions) -> Finding | None:
     strangers = np.mean([_fit(captions, rare, _strangers(captions, part)) for part in (2, 3, 5)], axis=0)
     for step, where in ((1, "next"), (-1, "previous")):
         near = _fit(captions, rare, _neighbours(captions, step))
-        if _better(near, own):
-            sentence = f"captions fit the references of the {where} record better than their own: is one record missing?"
+        if _better(near, own, errors=3.0):
+            sentence = (
+                f"captions fit the references of the {where} record better than their own: is one record missing?"
+            )
             return _fitting(captions, near > own, sentence)
     # Captions that share no word with any reference are another matter.
     usable = ~np.isnan(own + strangers)
@@ -343,10 +348,10 @@ def _one_image(one: Sample, two: Sample) -> bool:
     return not set(one.references).isdisjoint(two.references)
 
 
-def _better(one: Floats, two: Floats) -> bool:
-    """Whether one fits better on average, by more than two standard errors."""
+def _better(one: Floats, two: Floats, *, errors: float = 2.0) -> bool:
+    """Whether one fits better on average, by more than so many standard errors."""
     gaps = (one - two)[~np.isnan(one - two)]
-    return len(gaps) >= FEW and bool(gaps.mean() > 2 * gaps.std() / np.sqrt(len(gaps)))
+    return len(gaps) >= FEW and bool(gaps.mean() > errors * gaps.std() / np.sqrt(len(gaps)))
 
 
 def _fitting(captions: Captions, hits: Any, sentence: str) -> Finding:
@@ -361,11 +366,10 @@ def _cider(captions: Captions, result: Result) -> Iterator[Finding]:
             continue
         if score.value >= 0.1 or captions.overlap < 0.3 or not 0.5 <= captions.length_ratio <= 2.0:
             continue
-        images = len({sample.references for sample in captions.samples})
         ids = tuple(sample.id for sample in captions.samples[:EXAMPLES])
         sentence = (
             f"{name} is {score.value:.4f} although captions and references share {percent(captions.overlap)} of their "
-            f"words: its document frequencies are counted on {images} image(s); bring some with `df=coco-val`"
+            f"words: its document frequencies are those of {captions.images()} image(s); bring some with `df=coco-val`"
         )
         yield Finding("frequencies", captions.overlap, ids, sentence)
 

@@ -182,15 +182,17 @@ class Run:
             known: dict[bytes, Any] = {}  # systems that are judged by the same references share what is known of these
             for number, (_, part) in enumerate(parts):
                 shared = metric.prepares_from == "references"
-                key = part.reference_offsets.tobytes() + part.reference_index.tobytes() if shared else str(number).encode()
+                key = (
+                    part.reference_offsets.tobytes() + part.reference_index.tobytes()
+                    if shared
+                    else str(number).encode()
+                )
                 if key not in known:
                     known[key] = metric.prepare(self._reader(metric, part, work))
                 states[metric.label].append(known[key])
         return states
 
-    def _shard(
-        self, metrics: Sequence[Metric], batch: Batch, states: Mapping[str, list[Any]], work: Plan
-    ) -> Shard:
+    def _shard(self, metrics: Sequence[Metric], batch: Batch, states: Mapping[str, list[Any]], work: Plan) -> Shard:
         found = Shard()
         for metric in metrics:
             own = states.get(metric.label, [None])
@@ -289,9 +291,7 @@ def _joined(shards: Sequence[Shard], metrics: Sequence[Metric]) -> Shard:
     for metric in metrics:
         found.statistics[metric.label] = Statistics.concatenate([shard.statistics[metric.label] for shard in shards])
         if all(metric.label in shard.explanations for shard in shards):
-            found.explanations[metric.label] = [
-                item for shard in shards for item in shard.explanations[metric.label]
-            ]
+            found.explanations[metric.label] = [item for shard in shards for item in shard.explanations[metric.label]]
     return found
 
 

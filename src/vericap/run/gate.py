@@ -2,8 +2,8 @@
 
     CONDITION := METRIC drops [[by] NUMBER]
 
-`drops` means worse than the first system: lower, or higher where lower is better. A condition holds where a later system
-is worse by more than the number (0 without one) and the difference is significant. Nothing is evaluated as code.
+`drops` means worse than the first system: lower, or higher where lower is better. A condition holds where a later
+system is worse by more than the number (0 without one) and the difference is significant. Nothing is evaluated as code.
 """
 
 from __future__ import annotations
@@ -81,9 +81,13 @@ def parse(text: str, metrics: Sequence[str]) -> Condition:
     """
     found = _CONDITION.fullmatch(text.strip())
     if found is None:
-        raise VericapError(f"`fail_if={text}`: say 'METRIC drops' or 'METRIC drops 0.02', with one of {', '.join(metrics)}")
+        raise VericapError(
+            f"`fail_if={text}`: say 'METRIC drops' or 'METRIC drops 0.02', with one of {', '.join(metrics)}"
+        )
     if found["metric"] not in metrics:
-        raise VericapError(f"`fail_if={text}`: '{found['metric']}' is not compared here; there are: {', '.join(metrics)}")
+        raise VericapError(
+            f"`fail_if={text}`: '{found['metric']}' is not compared here; there are: {', '.join(metrics)}"
+        )
     return Condition(found["metric"], float(found["amount"] or 0.0))
 
 

@@ -133,9 +133,7 @@ class Columns:
             yield sums
 
 
-def bootstrap(
-    metrics: Sequence[Metric], values: Sequence[Floats], *, resamples: int = 1000, seed: int = 0
-) -> Floats:
+def bootstrap(metrics: Sequence[Metric], values: Sequence[Floats], *, resamples: int = 1000, seed: int = 0) -> Floats:
     """Corpus scores (resamples, metrics) of resampled captions; the same draws for every metric."""
     columns = Columns.of(values)
     parts = list(zip(metrics, columns.places, columns.counts))
@@ -176,16 +174,19 @@ def randomisation(
     caption that one of the two systems has no score for is left out.
     """
     both = [~(np.isnan(a[:, :1]) | np.isnan(b[:, :1])) for a, b in zip(one, two)]
-    count = [np.float64(own.sum()) for own in both]
     first = [np.where(own, a, 0.0) for own, a in zip(both, one)]
     second = [np.where(own, b, 0.0) for own, b in zip(both, two)]
     columns = Columns.of([b - a for a, b in zip(first, second)])
-    totals = [(a.sum(axis=0), b.sum(axis=0)) for a, b in zip(first, second)]
-    observed = [abs(m.corpus(b, n) - m.corpus(a, n)) for m, (a, b), n in zip(metrics, totals, count)]  # type: ignore[arg-type]
-    extreme = np.zeros(len(metrics), dtype=np.int64)
+
+    def gaps(place: int, moved: Floats) -> Floats:
+        """Differences of a metric once the statistics `moved` have changed sides."""
+        count = np.full(len(moved), float(both[place].sum()))
+        metric, a, b = metrics[place], first[place].sum(axis=0), second[place].sum(axis=0)
+        return np.asarray(np.abs(metric.corpus(b - moved, count) - metric.corpus(a + moved, count)))
+
+    observed = [gaps(place, np.zeros((1, own.shape[1])))[0] for place, own in enumerate(first)]
+    extreme = [0] * len(metrics)
     for sums in columns.sums(_swaps(len(both[0]), seed), trials):
-        for place, (metric, (a, b), n) in enumerate(zip(metrics, totals, count)):
-            moved, counts = sums[:, columns.places[place]], np.full(len(sums), n)
-            gap = metric.corpus(b - moved, counts) - metric.corpus(a + moved, counts)
-            extreme[place] += int((np.abs(gap) >= observed[place] - _TIE).sum())
-    return [(int(k) + 1) / (trials + 1) if n else float("nan") for k, n in zip(extreme, count)]
+        for place, own in enumerate(columns.places):
+            extreme[place] += int((gaps(place, sums[:, own]) >= observed[place] - _TIE).sum())
+    return [(k + 1) / (trials + 1) if own.any() else float("nan") for k, own in zip(extreme, both)]

@@ -41,14 +41,17 @@ PATTERNS: tuple[Pattern, ...] = (
         references=True,
     ),
     Pattern("thinking", THINKING, "{share} of the captions hold tags of thinking: keep what follows </think>"),
-    Pattern("code", FENCE + r"|^\s*\{\s*[\"']|^\s*\[\s*\{", "{share} of the captions are code or JSON: take the text out"),
+    Pattern(
+        "code", FENCE + r"|^\s*\{\s*[\"']|^\s*\[\s*\{", "{share} of the captions are code or JSON: take the text out"
+    ),
     Pattern("list-as-text", _LIST, "{share} of the captions are a list written as text: take the caption out"),
     Pattern("chat-markup", CHAT, "{share} of the captions hold marks of a chat or a tokeniser: decode without them"),
     Pattern(
         "refusal",
         r"\bI(?:'|’| a)m sorry\b|\bI(?:'m| am) (?:unable|not able) to\b|\bas an? (?:AI|language model)\b"
         r"|\bI (?:can ?not|can(?:'|’)t) (?:see|view|describe|help|assist|provide|process|identify|access|fulfil)"
-        r"|\bno image (?:was|is|has been) (?:provided|attached|uploaded|given)|\b(?:upload|provide|share) (?:an|the) image",
+        r"|\bno image (?:was|is|has been) (?:provided|attached|uploaded|given)"
+        r"|\b(?:upload|provide|share) (?:an|the) image",
         "{share} of the captions refuse or ask for the image: did the image reach the model?",
         english=True,
     ),
@@ -81,21 +84,26 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
 )
 
+_IMAGE = r"(?:image|picture|photo|photograph|scene)"
+_SHOWS = (
+    r"(?:of|shows?|showing|depicts?|depicting|features?|featuring|displays?|captures?|presents?|contains?|is"
+    r"|there (?:is|are)|(?:we|you)(?: can)? see|(?:appears|seems) to (?:be|show))"
+)
 ANNOUNCED = re.compile(
-    r"\W*(?:(?:in )?(?:the|this|an?) (?:image|picture|photo|photograph|scene)\b(?: (?:above|here))?,?"
-    r"(?: (?:of|shows?|showing|depicts?|depicting|features?|featuring|displays?|captures?|presents?|contains?|is|there is"
-    r"|there are|we see|you can see|we can see))?|(?:this|it) is an? (?:image|picture|photo|photograph) (?:of|showing)"
-    r"|(?:the|this) (?:image|picture|photo) (?:appears|seems) to (?:be|show))",
+    rf"\W*(?:(?:in )?(?:the|this|an?) {_IMAGE}\b,?(?: {_SHOWS}\b)?|(?:this|it) is an? {_IMAGE} (?:of|showing)\b)",
     re.IGNORECASE,
 )
 
 # An English caption does not end in these.
-UNFINISHED = frozenset(
-    ["a", "an", "the", "of", "with", "and", "or", "to", "for", "from", "by", "its", "his", "her", "their", "is", "are", "that", "which", "as", "into", "onto", "at", "in", "on", "near", "next", "some", "while", "very"]
-)
+_UNFINISHED = """
+    a an the of with and or to for from by its his her their is are that which as into onto at in on near next some
+    while very
+"""
+UNFINISHED = frozenset(_UNFINISHED.split())
 
-# English words of which nearly every sentence has one. Those that other languages write alike are left out:
-# "a", "in", "an", "on", "me", "no", "to", "as".
-ARTICLES = frozenset(
-    ["the", "of", "with", "and", "is", "are", "at", "by", "for", "from", "near", "next", "his", "her", "their", "its", "that", "this", "there", "standing", "sitting", "riding", "walking", "holding", "front", "some", "two", "over", "down", "up", "up"]
-)
+# Most English captions have one of these, and no other language does: "is", "in", "over" are Dutch too, "a" is Spanish.
+_ENGLISH = """
+    the of with and are from near next his her their its that this there some two front
+    standing sitting riding walking holding wearing playing
+"""
+ENGLISH = frozenset(_ENGLISH.split())

@@ -1,10 +1,10 @@
 """ImageInWords (Garg et al. 2024): two long descriptions of a photo side by side, judged by people on five questions.
 
-Folders and fields are those of https://github.com/google/imageinwords (datasets/) and its data card: `IIW-400/data.jsonl`
-has `IIW` (a person's text) and `IIW-P5B` (a model's) with the answers in `iiw-human-sxs-iiw-p5b`; `DOCCI_Test/data.jsonl`
-has `IIW` and `DOCCI` with the answers beside them. An answer says how the IIW text compares. How answers are spelt
-is not documented: signs (`++`, `+`, `-`, `--`), numbers, and words (better, worse, neutral, or the name of a side) are
-understood, and others are named as problems.
+Folders and fields are those of https://github.com/google/imageinwords (datasets/) and its data card:
+`IIW-400/data.jsonl` has `IIW` (a person's text) and `IIW-P5B` (a model's) with the answers in `iiw-human-sxs-iiw-p5b`;
+`DOCCI_Test/data.jsonl` has `IIW` and `DOCCI` with the answers beside them. An answer says how the IIW text compares.
+How answers are spelt is not documented: signs (`++`, `+`, `-`, `--`), numbers, and words (better, worse, neutral, or
+the name of a side) are understood, and others are named as problems.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ QUESTIONS = {
 # Folder, the text that is compared with IIW's, and where its answers stand (empty: beside the texts).
 PARTS = (("IIW-400", "IIW-P5B", "iiw-human-sxs-iiw-p5b"), ("DOCCI_Test", "DOCCI", ""))
 NEUTRAL = ("neutral", "same", "equal", "tie", "similar", "no difference")
-BETTER, WORSE = ("better", "+"), ("worse", "-")
 
 Row = tuple[str, str, str, str, str, dict[str, Any]]  # id, image, IIW's text, the other text, its name, answers
 
@@ -75,13 +74,23 @@ def _preference(row: Row, field: str, problems: list[Problem]) -> float:
     """0 where IIW's text is preferred, 1 where the other is, 0.5 where neither; NaN where nobody answered."""
     identifier, _, _, _, other, answers = row
     answer = str(answers.get(field) or "").strip()
+    if not answer:
+        return float("nan")
     text = answer.lower()
-    if not text or any(word in text for word in NEUTRAL) or text == "0":
-        return 0.5 if text else float("nan")
-    side = 1.0 if other.lower() in text and not text.startswith("iiw ") else 0.0
-    if any(word in text for word in WORSE) and not (side and "-" in other):
+    if any(word in text for word in NEUTRAL) or text == "0":
+        return 0.5
+    side = _named_first(text, other.lower())
+    rest = text.replace(other.lower(), "").replace("iiw", "").strip()
+    if "worse" in rest or rest.startswith("-"):
         return 1.0 - side
-    if any(word in text for word in BETTER) or text.isdigit():
+    if "better" in rest or rest.startswith("+") or rest.isdigit():
         return side
     problems.append(Problem(identifier, f"the answer '{answer}' to {field} is not understood", "imageinwords"))
     return float("nan")
+
+
+def _named_first(text: str, other: str) -> float:
+    """Which text an answer is about: the side that is named first, IIW's where none is."""
+    place = text.find(other)
+    own = text.replace(other, " " * len(other)).find("iiw")
+    return 1.0 if place >= 0 and (own < 0 or place < own) else 0.0

@@ -1,7 +1,7 @@
 """LongCap-Arena (Matsuda et al. 2025): long captions rated for descriptiveness, relevance and fluency.
 
-The parts `test.desc`, `test.rel` and `test.flu` have the columns file_name, image, refs, cand and score (0 to 1), in Parquet
-files named `data/test.desc-*.parquet` (data card at https://huggingface.co/datasets/Ka2ukiMatsuda/LongCap-Arena).
+The parts `test.desc`, `test.rel` and `test.flu` have the columns file_name, image, refs, cand and score (0 to 1), in
+Parquet files named `data/test.desc-*.parquet` (data card at https://huggingface.co/datasets/Ka2ukiMatsuda/LongCap-Arena).
 JSON lines of the same columns (`test.desc.jsonl`) are read as well.
 """
 

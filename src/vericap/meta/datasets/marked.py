@@ -60,7 +60,8 @@ def read_mhal(folder: Path) -> Spans:
     """`dev.jsonl` (image_id, caption, wrong: pairs of places), or the published `val_raw.json`.
 
     A published sample has the question, the id of a photo of COCO val2014, and annotations: segments with start, end,
-    text and a class label (README of https://github.com/hendryx-scale/mhal-detect); `INACCURATE` is wrong.
+    text and a class label (README of https://github.com/hendryx-scale/mhal-detect). It does not tell how they are
+    called: `image` (or `image_id`), `response` (or `answer`), `annotations` and the label `INACCURATE` are assumed.
     """
     path = first_of(folder, "dev.jsonl", "val_raw.json", "train_raw.json")
     records = json_lines(path) if path.name.startswith("dev") else enumerate(_list(path), 1)

@@ -39,8 +39,8 @@ ENTRIES = (
         ("IIW-400/data.jsonl", "DOCCI_Test/data.jsonl"),
         "https://github.com/google/imageinwords (datasets/)",
         "Garg, Burns, Karagol Ayan, Bitton, Montgomery, Onoe, Bunner, Krishna, Baldridge, Soricut 2024, EMNLP",
-        "IIW-400/data.jsonl (image/key, IIW, IIW-P5B, iiw-human-sxs-iiw-p5b), DOCCI_Test/data.jsonl (image, IIW, DOCCI, "
-        "metrics/...), images/",
+        "IIW-400/data.jsonl (image/key, IIW, IIW-P5B, iiw-human-sxs-iiw-p5b), DOCCI_Test/data.jsonl (image, IIW, "
+        "DOCCI, metrics/...), images/",
         "100 pairs of IIW-400 and 100 of DOCCI, five questions each",
         "CC BY 4.0",
     ),
@@ -65,8 +65,9 @@ ENTRIES = (
         ("dev.jsonl", "val_raw.json", "train_raw.json"),
         "https://github.com/hendryx-scale/mhal-detect",
         "Gunjal, Yin, Bas 2024, AAAI",
-        f"dev.jsonl (image_id, caption, wrong: [start, end]) or val_raw.json (image, response, annotations), images/; {_COCO}",
-        "16,000 descriptions of 4,000 COCO photos in all; the development part 145",
+        "dev.jsonl (image_id, caption, wrong: [start, end]) or val_raw.json (image, response, annotations), images/; "
+        f"{_COCO}",
+        "about 16,000 descriptions in all; the development part 145",
         "CC BY-NC 4.0",
         telling=False,
     ),
@@ -102,7 +103,8 @@ ENTRIES = (
         ("statements.jsonl", "statements.jsonl.gz", "dev.jsonl", "test.jsonl", "train.jsonl"),
         "https://github.com/cambridgeltl/visual-spatial-reasoning",
         "Liu, Emerson, Collier 2023, TACL 11",
-        f"statements.jsonl (image_id, statement, label 1 for true) or dev.jsonl (image, caption, label), images/; {_COCO}",
+        "statements.jsonl (image_id, statement, label 1 for true) or dev.jsonl (image, caption, label), images/; "
+        f"{_COCO}",
         "10,972 statements on COCO photos in all",
         "Apache-2.0",
         telling=False,
@@ -127,7 +129,8 @@ ENTRIES = (
         ("sts_val.jsonl", "sts_val.jsonl.gz", "sts_val.csv"),
         "https://github.com/google-research-datasets/Crisscrossed-Captions",
         "Parekh, Baldridge, Cer, Waters, Yang 2021, EACL",
-        "sts_val.jsonl (a, b, caption_a, caption_b, image_a, rating 0-5) or sts_val.csv with COCO's captions_val2014.json",
+        "sts_val.jsonl (a, b, caption_a, caption_b, image_a, rating 0-5) or sts_val.csv with COCO's "
+        "captions_val2014.json",
         "44,009 ratings of caption pairs",
         "free for any purpose, acknowledge Google LLC",
     ),
@@ -140,7 +143,7 @@ ENTRIES = (
         "https://github.com/zhuang-li/FactualSceneGraph",
         "Li, Chai, Zhuo, Qu, Haffari, Li, Ji, Tran 2023, Findings of ACL",
         "dev.csv (image_id, region_id, caption, scene_graph)",
-        "40,369 captions in all; the development part 1,000",
+        "about 40,000 captions in all; the development part 1,000",
         "MIT",
         telling=False,
     ),

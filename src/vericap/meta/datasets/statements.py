@@ -16,8 +16,9 @@ Row = tuple[str, str, str, float]  # id, image, statement, 1 for true and 0 for 
 def read_vsr(folder: Path) -> Ratings:
     """`statements.jsonl[.gz]` (image_id, statement, label 1 for true) or a published part of VSR.
 
-    Published parts have `image`, `caption`, `label` and `relation`, one JSON object per line (README of
-    https://github.com/cambridgeltl/visual-spatial-reasoning).
+    Published parts are `train.jsonl`, `dev.jsonl` and `test.jsonl` (README of
+    https://github.com/cambridgeltl/visual-spatial-reasoning, which does not list the fields); `image`, `caption` and
+    `label` are taken.
     """
     path = first_of(folder, "statements.jsonl", "dev.jsonl", "test.jsonl", "train.jsonl")
     rows = []
