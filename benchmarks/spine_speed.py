@@ -109,7 +109,10 @@ CASES = {
     # nearly all of the above is parsing each text once, which no sharing can save
     "compare-coco": Case("compare, 4 systems, 1,000 images, coco", systems(1000), f"{COMPARE} coco", 5),
     "compare-words": Case(
-        "compare, 4 systems, 5,000 images, BLEU + ROUGE-L + CIDEr-D", systems(5000), f"{COMPARE} bleu,rouge-l,cider-d", 3
+        "compare, 4 systems, 5,000 images, BLEU + ROUGE-L + CIDEr-D",
+        systems(5000),
+        f"{COMPARE} bleu,rouge-l,cider-d",
+        3,
     ),
 }
 

@@ -69,9 +69,7 @@ def weights_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     tensors = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.input[1] in tensors:
-            tensors[node.name.strip("/").replace("/MatMul", ".weight").replace("/", ".")] = tensors[
-                node.input[1]
-            ]
+            tensors[node.name.strip("/").replace("/MatMul", ".weight").replace("/", ".")] = tensors[node.input[1]]
     return tensors
 
 
@@ -89,18 +87,14 @@ def embeddings(graph: Graph, tensors: dict[str, np.ndarray]) -> str:
     rows = graph.add(
         "Cast", [graph.add("Gather", ["words", "input_ids"], "word.bytes")], "word.rows", to=TensorProto.FLOAT
     )
-    rows = graph.add(
-        "Mul", [rows, graph.add("Gather", ["words.scale", "input_ids"], "word.scales")], "word.vectors"
-    )
+    rows = graph.add("Mul", [rows, graph.add("Gather", ["words.scale", "input_ids"], "word.scales")], "word.vectors")
     shape = graph.add("Shape", ["input_ids"], "ids.shape")
     length = graph.add("Slice", [shape, "axis1", "axis2", "axis0"], "ids.length")
     place = graph.add("Slice", ["places", "axis0", length, "axis0"], "place.vectors")
     graph.add("Concat", [shape, graph.constant("width", np.array([WIDTH], np.int64))], "shape3", axis=0)
     total = graph.add("Add", [rows, place], "embedded")
     flat = graph.add("Reshape", [total, "flat"], "embedded.flat")
-    normal = [
-        graph.constant(f"embeddings.{k}", tensors[f"embeddings.LayerNorm.{k}"]) for k in ("weight", "bias")
-    ]
+    normal = [graph.constant(f"embeddings.{k}", tensors[f"embeddings.LayerNorm.{k}"]) for k in ("weight", "bias")]
     return graph.add("LayerNormalization", [flat, *normal], "layer.start", axis=-1, epsilon=1e-12)
 
 
@@ -124,26 +118,18 @@ def layer(graph: Graph, tensors: dict[str, np.ndarray], number: int, x: str) -> 
         graph.rows_to_bytes(attended), f"{number}.out", tensors[f"{prefix}attention.output.dense.weight"]
     )
     x = residual(graph, tensors, f"{prefix}attention.output.", out, x, f"{number}.middle")
-    inner = graph.linear(
-        graph.rows_to_bytes(x), f"{number}.inner", tensors[f"{prefix}intermediate.dense.weight"]
-    )
+    inner = graph.linear(graph.rows_to_bytes(x), f"{number}.inner", tensors[f"{prefix}intermediate.dense.weight"])
     # Shape (1, n): ONNX Runtime's fused BiasGelu, twice as slow as Add + Gelu, wants a flat bias.
     bias = graph.constant(f"{number}.inner.bias", tensors[f"{prefix}intermediate.dense.bias"][None])
-    gelu = graph.add(
-        "Gelu", [graph.add("Add", [inner, bias], f"{number}.inner.sum")], f"{number}.gelu", domain=MS
-    )
-    outer = graph.linear(
-        graph.rows_to_bytes(gelu), f"{number}.outer", tensors[f"{prefix}output.dense.weight"]
-    )
+    gelu = graph.add("Gelu", [graph.add("Add", [inner, bias], f"{number}.inner.sum")], f"{number}.gelu", domain=MS)
+    outer = graph.linear(graph.rows_to_bytes(gelu), f"{number}.outer", tensors[f"{prefix}output.dense.weight"])
     return residual(graph, tensors, f"{prefix}output.", outer, x, f"{number}.end")
 
 
 def residual(graph: Graph, tensors: dict[str, np.ndarray], prefix: str, x: str, skip: str, name: str) -> str:
     bias = graph.constant(f"{name}.dense.bias", tensors[f"{prefix}dense.bias"])
     total = graph.add("Add", [graph.add("Add", [x, bias], f"{name}.dense"), skip], f"{name}.sum")
-    normal = [
-        graph.constant(f"{name}.{key}", tensors[f"{prefix}LayerNorm.{key}"]) for key in ("weight", "bias")
-    ]
+    normal = [graph.constant(f"{name}.{key}", tensors[f"{prefix}LayerNorm.{key}"]) for key in ("weight", "bias")]
     return graph.add("LayerNormalization", [total, *normal], name, axis=-1, epsilon=1e-12)
 
 
@@ -173,9 +159,7 @@ def build(source: Path, *, weight_limit: int = 63) -> onnx.ModelProto:
         graph.weights,
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MS, 1)]
-    return helper.make_model(
-        made, opset_imports=opsets, ir_version=8, producer_name="vericap tools/build_encoder.py"
-    )
+    return helper.make_model(made, opset_imports=opsets, ir_version=8, producer_name="vericap tools/build_encoder.py")
 
 
 def tokenizer(source: Path, target: Path) -> None:
@@ -187,9 +171,7 @@ def tokenizer(source: Path, target: Path) -> None:
 
 def describe(folder: Path) -> None:
     """Write meta.json: licence, source, and the SHA-256 of every data file."""
-    files = sorted(
-        p for p in folder.iterdir() if p.suffix in (".onnx", ".json", ".npy") and p.name != "meta.json"
-    )
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".onnx", ".json", ".npy") and p.name != "meta.json")
     meta = {
         "name": "gte-small",
         "version": "rows7-1",
@@ -203,9 +185,7 @@ def describe(folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="folder with onnx/model.onnx and tokenizer.json")
     parser.add_argument("target", type=Path)
     parser.add_argument("--weight-limit", type=int, default=63, help="63: 7 bits (default), 127: 8 bits")

@@ -157,9 +157,7 @@ def compare(
     ('a', 2)
     """
     scorer = Scorer(metrics, **options)
-    samples = {
-        name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()
-    }
+    samples = {name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()}
     found = compare_samples(samples, scorer.run, test=test, resamples=resamples, level=level)
     for result in found.results.values():
         _told(result)
@@ -235,9 +233,7 @@ def _by_place(length: int) -> Callable[[Any], Callable[[int, Any], Any]]:
             return lambda place, key: values.get(key)
         found = list(values)
         if len(found) != length:
-            raise InputError(
-                f"{length} candidates but {len(found)} entries beside them; they must be parallel"
-            )
+            raise InputError(f"{length} candidates but {len(found)} entries beside them; they must be parallel")
         return lambda place, key: found[place]
 
     return look

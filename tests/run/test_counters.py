@@ -105,9 +105,7 @@ def test_shards_are_analysed_once(computed: Counter[str], monkeypatch: pytest.Mo
 
 
 def test_meta_analyses_all_draws_once(computed: Counter[str]) -> None:
-    draws = {
-        f"run {k}": [Sample(s.id, s.candidate, s.references[k : k + 1]) for s in SAMPLES] for k in range(2)
-    }
+    draws = {f"run {k}": [Sample(s.id, s.candidate, s.references[k : k + 1]) for s in SAMPLES] for k in range(2)}
     Run(resolve("cider-d,rouge-l"), Settings()).score_parts(draws)
     texts = {text for sample in SAMPLES for text in (sample.candidate, *sample.references)}
     assert computed == dict.fromkeys(("Tokens", "NGrams"), len(texts))

@@ -41,7 +41,7 @@ class Parser:
     def parse(self):
         node = self.either()
         if self.place != len(self.text):
-            raise ValueError(f"stray {self.text[self.place:]!r} in {self.text!r}")
+            raise ValueError(f"stray {self.text[self.place :]!r} in {self.text!r}")
         return node
 
     def peek(self) -> str:

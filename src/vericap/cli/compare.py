@@ -72,6 +72,10 @@ def run(args: argparse.Namespace) -> int:
         problems += loaded.problems
         notes += [f"{name}: {text}" for text in [*loaded.warnings, *loaded.notes]]
     found = compare_samples(systems, run, test=args.test, resamples=args.resamples, level=args.level)
+    if args.details or args.output or args.table == "json":
+        from vericap.meta import gaps
+
+        found.meaning, found.caveat = gaps.meaning, gaps.CAVEAT
     verdicts = gate.judge(found, conditions)
     shown = rendered(found, verdicts, args.table, details=args.details)
     print(flags(shown) if args.table == "text" else shown, end="")

@@ -82,6 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unscored", choices=UNSCORED, default=LEFT_OUT, help="captions that a metric cannot score (default: left-out)"
     )
     group.add_argument("--details", action="store_true", help="also agreement by length, kind and system")
+    group.add_argument(
+        "--gaps", type=Path, metavar="FILE", help="write how often people agree with a gap of each size, as JSON"
+    )
     group.add_argument("--ceiling", action="store_true", help="how well raters agree with each other")
     group = parser.add_argument_group("output")
     group.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
@@ -165,6 +168,10 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
             print("".join(f"\n{table.render(args.table)}" for table in detail_tables(found[0])), end="")
         if isinstance(data, Pairs) and "human" in data.preferences and args.table == "text":
             print(f"\n{averages_table(data, found[0].scores).text()}", end="")
+    if args.gaps:
+        from vericap.meta.gaps import save
+
+        common.say(f"wrote {save(found[0], args.gaps)}")
     if args.figures:
         from vericap.meta.figures import draw
 

@@ -38,9 +38,7 @@ def samples(gts: Captions, res: Captions) -> list[Sample]:
     found = []
     for key, candidates in res.items():
         if len(candidates) != 1:
-            raise InputError(
-                f"image {key!r} has {len(candidates)} candidates in `res`; exactly one is needed"
-            )
+            raise InputError(f"image {key!r} has {len(candidates)} candidates in `res`; exactly one is needed")
         if key not in gts or not gts[key]:
             raise InputError(f"image {key!r} has a candidate in `res` but no reference in `gts`")
         found.append(Sample(str(key), str(candidates[0]), tuple(map(str, gts[key]))))
@@ -155,9 +153,7 @@ class COCOEvalCap:
 def _annotations(source: Any) -> Mapping[Any, Sequence[Mapping[str, Any]]]:
     found = getattr(source, "imgToAnns", source)
     if not isinstance(found, Mapping):
-        raise InputError(
-            f"a {type(source).__name__} has no imgToAnns and is not a dict of annotations by image id"
-        )
+        raise InputError(f"a {type(source).__name__} has no imgToAnns and is not a dict of annotations by image id")
     return found
 
 

@@ -11,6 +11,7 @@ from vericap.core.errors import InputError
 
 _WORD = re.compile(r"[^\W_]")
 
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A candidate caption with what it is judged against."""

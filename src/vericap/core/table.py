@@ -56,9 +56,7 @@ class Table:
     def text(self) -> str:
         cells = self._cells()
         right = self._right()
-        widths = [
-            max([width(head), *(width(row[i]) for row in cells)]) for i, head in enumerate(self.columns)
-        ]
+        widths = [max([width(head), *(width(row[i]) for row in cells)]) for i, head in enumerate(self.columns)]
 
         def line(row: Sequence[str]) -> str:
             parts = []
@@ -106,9 +104,7 @@ class Table:
             {name: None if isinstance(cell, float) and cell != cell else cell for name, cell in row.items()}
             for row in self.records()
         ]
-        return json.dumps(
-            {"title": self.title, "rows": rows, "notes": self.notes}, ensure_ascii=False, indent=2
-        )
+        return json.dumps({"title": self.title, "rows": rows, "notes": self.notes}, ensure_ascii=False, indent=2)
 
     def render(self, kind: str) -> str:
         """One of text, markdown, latex, csv, json."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ LEVEL = 0.05
 NOTHING_SHARED = "the systems have no caption id in common; were they made for the same images?"
 
 Pair = tuple[str, str]  # system, metric
+Meaning = Callable[[str, float], str]  # metric, difference -> in words; `vericap.meta.gaps.meaning` is one
 
 
 @dataclass
@@ -64,6 +65,8 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     samples: dict[str, list[Sample]] = field(default_factory=dict, repr=False)
     lang: str = "en"
+    meaning: Meaning | None = field(default=None, repr=False)  # what a difference of a metric means to people
+    caveat: str = ""  # how to read these meanings; it stands where they do
     adjusted: dict[Pair, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,15 +144,17 @@ class Comparison:
 
     def details(self, *, digits: int = 4) -> Table:
         """One line per system and metric: value, interval, difference, p, adjusted p, signature."""
-        columns = ["system", "metric", "value", "95 % low", "95 % high", "difference", "p", "adjusted p", "signature"]
-        table = Table(columns, digits=digits)
+        tested = ["difference", "p", "adjusted p", *(["such a gap"] if self.meaning else [])]
+        table = Table(["system", "metric", "value", "95 % low", "95 % high", *tested, "signature"], digits=digits)
         for system, result in self.results.items():
             for metric in self.metrics:
                 score, pair = result.corpus[metric], (system, metric)
                 gap = None if system == self.baseline else self.difference(system, metric)
                 tests = [PValue(found[pair]) if pair in found else None for found in (self.p_values, self.adjusted)]
-                table.add(system, metric, score.value, *self.intervals[pair], gap, *tests, score.signature)
-        table.notes = [f"p against {self.baseline} ({self._tested})", *self._notes]
+                means = [self.meaning(metric, gap) if gap is not None else ""] if self.meaning else []
+                table.add(system, metric, score.value, *self.intervals[pair], gap, *tests, *means, score.signature)
+        caveat = [f"such a gap: {self.caveat}"] if self.caveat else []
+        table.notes = [f"p against {self.baseline} ({self._tested})", *caveat, *self._notes]
         return table
 
     @property
