@@ -114,7 +114,7 @@ def score(
     --------
     >>> result = score(["a dog runs on grass"], [["a dog is running", "the dog runs on the lawn"]], metrics="rouge-l")
     >>> round(float(result.corpus["rouge-l"]), 4)
-    0.5545
+    0.5367
     """
     if isinstance(objects, str):
         options["objects"] = objects

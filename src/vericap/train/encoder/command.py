@@ -118,17 +118,23 @@ def train(args: argparse.Namespace, lessons: Lessons, rated: Rated | None) -> En
 
 
 def begin(model: EncoderModule, folder: Path) -> None:
-    """Put the weights that an earlier training of the same sizes kept into the network."""
+    """Put the weights that an earlier training kept into the network; layers it had not begin by changing nothing."""
     try:
         kept = torch.load(folder / "best.pt", weights_only=True)["averaged"]
     except (OSError, KeyError) as error:
         raise InputError(f"{folder} holds no training to begin with ({error})") from error
-    own = list(model.parameters())
-    if [tuple(part.shape) for part in kept] != [tuple(part.shape) for part in own]:
+    own, names = dict(model.named_parameters()), [name for name, _ in model.named_parameters()]
+    for number in reversed(range(model.config.layers)):
+        if len(names) > len(kept):
+            names = [name for name in names if not name.startswith(f"layers.{number}.")]
+    if [tuple(part.shape) for part in kept] != [tuple(own[name].shape) for name in names]:
         raise InputError(f"{folder} holds a network of other sizes")
     with torch.no_grad():
-        for part, value in zip(own, kept):
-            part.copy_(value)
+        for name in own.keys() - set(names):
+            if ".out." in name or ".outer." in name:
+                own[name].zero_()
+        for name, value in zip(names, kept):
+            own[name].copy_(value)
 
 
 def description(args: argparse.Namespace, lessons: Lessons, rated: Rated | None) -> dict[str, Any]:

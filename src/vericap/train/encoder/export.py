@@ -32,6 +32,7 @@ MS = "com.microsoft"
 _LIMIT = 63  # 7 bits: 16-bit sums of processors without VNNI never saturate
 _TABLE_LIMIT = 127
 _MEASURED = 1000  # captions on which ranges of activations are measured
+_UNUSED = range(104, 999)  # pieces of the vocabulary that stand for nothing: [unused99] to [unused993]
 _OUTSIDE = 20_000  # one activation in so many is cut off
 
 Spans = dict[str, tuple[float, float]]
@@ -159,16 +160,25 @@ def finished(graph: Graph, width: int) -> onnx.ModelProto:
 
 def embedded(graph: Graph, model: EncoderModule) -> str:
     """Rows of the pieces' table as int8 with a scale each, plus positions."""
-    table = array(model.table())
+    table = used(array(model.table()))
     scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-8) / _TABLE_LIMIT
     graph.constant("table", np.rint(table / scale).astype(np.int8))
-    graph.constant("table.scale", scale.astype(np.float32))
-    graph.constant("places", array(model.places))
-    rows = graph.add("Cast", [graph.add("Gather", ["table", "ids"], "rows.bytes")], "rows.raw", to=TensorProto.FLOAT)
-    rows = graph.add("Mul", [rows, graph.add("Gather", ["table.scale", "ids"], "rows.scale")], "rows")
+    graph.half("table.scale", scale)
+    graph.half("places", array(model.places))
+    late = graph.add("Greater", ["ids", graph.constant("unused.end", np.array(_UNUSED.stop - 1))], "ids.late")
+    step = graph.constant("unused.count", np.array(len(_UNUSED)))
+    jump = graph.add("Mul", [graph.add("Cast", [late], "ids.step", to=TensorProto.INT64), step], "ids.jump")
+    graph.add("Sub", ["ids", jump], "row")
+    rows = graph.add("Cast", [graph.add("Gather", ["table", "row"], "rows.bytes")], "rows.raw", to=TensorProto.FLOAT)
+    rows = graph.add("Mul", [rows, graph.add("Gather", ["table.scale", "row"], "rows.scale")], "rows")
     graph.add("Slice", [graph.add("Shape", ["ids"], "ids.shape"), "axis1", "axis2", "axis0"], "ids.length")
     place = graph.add("Slice", ["places", "axis0", "ids.length", "axis0"], "place.rows")
     return graph.add("Reshape", [graph.add("Add", [rows, place], "embedded"), "flat"], "start")
+
+
+def used(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of pieces without those that no text has."""
+    return np.delete(rows, np.array(_UNUSED), axis=0)
 
 
 def measured(model: EncoderModule, texts: Sequence[Sequence[int]]) -> Spans:
@@ -214,7 +224,7 @@ def pooled(graph: Graph, model: EncoderModule, x: str) -> None:
     heads, width = model.config.heads, model.config.width
     hidden = graph.add("Reshape", [x, "shape"], "hidden")
     weight = graph.add("MatMul", [hidden, graph.constant("weight", array(model.weight.weight.T))], "weight.context")
-    own = graph.add("Gather", [graph.half("piece_weight", array(model.piece_weight)), "ids"], "weight.own")
+    own = graph.add("Gather", [graph.half("piece_weight", used(array(model.piece_weight))), "row"], "weight.own")
     shares = graph.add("Softmax", [graph.add("Add", [weight, own], "weight.sum")], "shares", axis=1)
     column = graph.add("Unsqueeze", [shares, graph.constant("axis3", np.array([3], np.int64))], "shares.column")
     split = graph.constant("split", np.array([0, 0, heads, width // heads], np.int64))
