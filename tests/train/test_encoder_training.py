@@ -16,7 +16,7 @@ pytest.importorskip("onnx")
 import torch
 
 from vericap.core import shipped
-from vericap.core.errors import VericapError
+from vericap.core.errors import InputError, VericapError
 from vericap.text import encoder as gte
 from vericap.text.caption_encoder import CaptionEncoder, Pieces
 from vericap.train.encoder import command, corpus, export
@@ -185,6 +185,24 @@ def test_the_written_network_says_what_the_trained_one_says(files: Path, work: P
     cosines = (kept * states).sum(axis=1) / (np.linalg.norm(kept, axis=1) * np.linalg.norm(states, axis=1))
     assert cosines.min() > 0.99
     assert isinstance(made, CaptionEncoder)
+
+
+def test_a_deeper_network_begins_as_the_one_it_goes_on_from(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    table, mean = export.teacher_table(), np.zeros(384, dtype=np.float32)
+    one, two, other = (
+        EncoderModule(EncoderConfig(len(table), width, layers, 2, 32), table, mean, mean)
+        for width, layers in ((32, 1), (32, 2), (64, 1))
+    )
+    torch.save({"averaged": list(one.parameters())}, tmp_path / "best.pt")
+    command.begin(two, tmp_path)
+    texts = groups([[101, 2000, 2001, 102], [101, 3000, 102]])
+    with torch.no_grad():
+        assert two(texts).sentences.numpy() == pytest.approx(one(texts).sentences.numpy(), abs=1e-6)
+    with pytest.raises(InputError, match="other sizes"):
+        command.begin(other, tmp_path)
+    with pytest.raises(InputError, match="no training"):
+        command.begin(two, tmp_path / "nothing")
 
 
 def test_lessons_find_the_states_of_each_text(files: Path, work: Path, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from vericap.core.typing import Floats32
 
-Tensor = torch.Tensor
 Values = TypeVar("Values", torch.Tensor, Floats32)
 
 
