@@ -35,6 +35,7 @@ from spine_speed import Record, environment, records_of, source_folder, write_js
 _WORDLESS = "a wordless text is an empty caption for every metric, and no reference for a learned one"
 ALLOWED: dict[str, str] = {
     "pairs-mean/*": "mean(vse,reo-relevance) in two processes died",
+    "systems/*/adjusted p": "compare adjusts p for the number of tests",
     "ja-untaught/*": "metrics that know no Japanese refuse it",
     **{
         f"{case}/{metric}*/*": _WORDLESS

@@ -108,7 +108,7 @@ def _lines(findings: dict[str, list[Finding]]) -> list[str]:
     return lines(findings)
 
 
-def rendered(found: Comparison, verdicts: list[gate.Verdict], kind: str, *, details: bool) -> str:
+def rendered(found: Comparison, verdicts: list[gate.GateOutcome], kind: str, *, details: bool) -> str:
     """The comparison in one form; JSON tells of the gate too."""
     if kind != "json":
         return found.render(kind, details=details)

@@ -43,6 +43,8 @@ class Mean(Metric):
         self.prepares_from = "references" if sources == {"references"} else "samples"  # type: ignore[misc]
         self.ordered_references = any(part.ordered_references for part in self.parts)  # type: ignore[misc]
         languages = [set(p.languages) for p in self.parts if p.languages]
+        if languages and not set.intersection(*languages):
+            raise VericapError(f"'{self.label}': its metrics have no language in common")
         self.languages = tuple(sorted(set.intersection(*languages))) if languages else ()  # type: ignore[misc]
 
     @property

@@ -49,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateOutcome:
     """Whether a condition holds for any later system."""
 
     condition: Condition
@@ -91,7 +91,7 @@ def parse(text: str, metrics: Sequence[str]) -> Condition:
     return Condition(found["metric"], float(found["amount"] or 0.0))
 
 
-def judge(comparison: Comparison, conditions: Sequence[Condition]) -> list[Verdict]:
+def judge(comparison: Comparison, conditions: Sequence[Condition]) -> list[GateOutcome]:
     """A verdict for each condition.
 
     Holm's adjustment counts the tests that the conditions name, not all that the table shows: a gate does not become
@@ -103,7 +103,7 @@ def judge(comparison: Comparison, conditions: Sequence[Condition]) -> list[Verdi
     p_values = [comparison.p_values.get(pair, float("nan")) for pair in pairs]
     tests = dict(zip(pairs, zip(p_values, holm(p_values))))
     return [
-        Verdict(
+        GateOutcome(
             condition,
             tuple(_measured(comparison, condition, system, *tests[system, condition.metric]) for system in systems),
         )
