@@ -23,7 +23,7 @@ COMMANDS = {
     "annotate": "write a page on which people rate captions",
     "meta": "how well do metrics agree with people?",
     "verify": "recompute published values and print the agreement",
-    "train": "train the models that ship: backbone, scan, lm",
+    "train": "train the models: encoder, backbone, vse, scan, faier, faier-plus, lm",
     "vectors": "list, convert and inspect word vectors",
     "df": "count document frequencies for CIDEr",
     "metrics": "list the metrics, or print one metric's card",

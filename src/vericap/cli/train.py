@@ -1,4 +1,4 @@
-"""Train the models that ship.
+"""Train the models.
 
 vericap train backbone --coco captions_train2014.json.gz --photos train2014/ --flickr8k flickr8k/ --output DIR
 vericap train scan --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
@@ -17,6 +17,7 @@ from vericap.core.errors import UnknownName, require
 
 # model -> module with add_arguments(parser) and run(args)
 MODELS = {
+    "encoder": "vericap.train.encoder.command",
     "backbone": "vericap.train.backbone.command",
     "vse": "vericap.train.vse.command",
     "scan": "vericap.train.scan.command",

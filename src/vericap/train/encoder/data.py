@@ -15,7 +15,7 @@ from vericap.text.caption_encoder import Pieces
 from vericap.text.encoder import WIDTH
 from vericap.train.encoder import teacher
 from vericap.train.encoder.corpus import PHRASES, Text
-from vericap.train.encoder.network import Group
+from vericap.train.encoder.network import PieceGroup
 
 _GROUPS = 6  # a batch is computed in so many parts of like length
 _RUN = 16  # neighbours that are drawn together
@@ -23,7 +23,7 @@ _NEIGHBOURS = 100  # texts that share a nearest one, on average
 _BLOCK = 4096
 
 
-def groups(pieces: Sequence[Sequence[int]], count: int = _GROUPS) -> list[Group]:
+def groups(pieces: Sequence[Sequence[int]], count: int = _GROUPS) -> list[PieceGroup]:
     """A batch of texts in a few parts of like length, so that little padding is computed."""
     order = sorted(range(len(pieces)), key=lambda row: len(pieces[row]))
     found = []
@@ -34,7 +34,7 @@ def groups(pieces: Sequence[Sequence[int]], count: int = _GROUPS) -> list[Group]
         for place, row in enumerate(rows):
             ids[place, : len(pieces[row])] = torch.tensor(pieces[row])
             mask[place, : len(pieces[row])] = True
-        found.append(Group(torch.from_numpy(rows), ids, mask))
+        found.append(PieceGroup(torch.from_numpy(rows), ids, mask))
     return found
 
 

@@ -77,7 +77,7 @@ def array(tensor: torch.Tensor) -> NDArray[np.float32]:
     return np.ascontiguousarray(tensor.detach().float().numpy())
 
 
-class Graph:
+class NetworkGraph:
     """Nodes and weights of the network being written."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ def build(model: EncoderModule, texts: Sequence[Sequence[int]]) -> onnx.ModelPro
 
     `texts` are word pieces of captions on which the ranges of activations are measured.
     """
-    graph, width, spans = Graph(), model.config.width, measured(model, texts)
+    graph, width, spans = NetworkGraph(), model.config.width, measured(model, texts)
     for name, value in {
         "zero": np.int8(0), "axis0": np.array([0], np.int64), "axis1": np.array([1], np.int64),
         "axis2": np.array([2], np.int64), "flat": np.array([-1, width], np.int64), "width": np.array([width], np.int64),
@@ -143,7 +143,7 @@ def build(model: EncoderModule, texts: Sequence[Sequence[int]]) -> onnx.ModelPro
     return finished(graph, width)
 
 
-def finished(graph: Graph, width: int) -> onnx.ModelProto:
+def finished(graph: NetworkGraph, width: int) -> onnx.ModelProto:
     axes = ["texts", "length"]
     made = helper.make_graph(
         graph.nodes, "caption-encoder",
@@ -158,7 +158,7 @@ def finished(graph: Graph, width: int) -> onnx.ModelProto:
     return helper.make_model(made, opset_imports=opsets, ir_version=8, producer_name="vericap train encoder")
 
 
-def embedded(graph: Graph, model: EncoderModule) -> str:
+def embedded(graph: NetworkGraph, model: EncoderModule) -> str:
     """Rows of the pieces' table as int8 with a scale each, plus positions."""
     table = used(array(model.table()))
     scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-8) / _TABLE_LIMIT
@@ -201,7 +201,7 @@ def measured(model: EncoderModule, texts: Sequence[Sequence[int]]) -> Spans:
     return found
 
 
-def block(graph: Graph, layer: Layer, name: str, x: str, spans: Spans) -> str:
+def block(graph: NetworkGraph, layer: Layer, name: str, x: str, spans: Spans) -> str:
     """One transformer block on (pieces, width)."""
 
     def linear(given: str, part: str) -> str:
@@ -219,7 +219,7 @@ def block(graph: Graph, layer: Layer, name: str, x: str, spans: Spans) -> str:
     return graph.add("Add", [x, outer], f"{name}.end")
 
 
-def pooled(graph: Graph, model: EncoderModule, x: str) -> None:
+def pooled(graph: NetworkGraph, model: EncoderModule, x: str) -> None:
     """Outputs: states of the pieces, and the sentence from their weighted mean."""
     heads, width = model.config.heads, model.config.width
     hidden = graph.add("Reshape", [x, "shape"], "hidden")

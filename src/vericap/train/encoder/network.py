@@ -26,7 +26,7 @@ class EncoderConfig:
 
 
 @dataclass(frozen=True)
-class Group:
+class PieceGroup:
     """Texts of like length, padded: `rows` are their places in the batch."""
 
     rows: Tensor
@@ -53,13 +53,13 @@ class Layer(nn.Module):
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.inner, self.outer = nn.Linear(width, config.inner), nn.Linear(config.inner, width)
 
-    def forward(self, x: Tensor, groups: Sequence[Group]) -> Tensor:
+    def forward(self, x: Tensor, groups: Sequence[PieceGroup]) -> Tensor:
         parts = flat_parts(self.qkv(self.before_attention(x)), groups)
         x = x + self.out(torch.cat([self.attended(qkv, group) for qkv, group in zip(parts, groups)]))
         found: Tensor = x + self.outer(torch.relu(self.inner(self.before_inner(x))))
         return found
 
-    def attended(self, qkv: Tensor, group: Group) -> Tensor:
+    def attended(self, qkv: Tensor, group: PieceGroup) -> Tensor:
         """Attention among the pieces of each text; written out, because the fused one is slow backwards."""
         texts, length = group.ids.shape
         query, key, value = qkv.view(texts, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -69,7 +69,7 @@ class Layer(nn.Module):
         return found
 
 
-def flat_parts(x: Tensor, groups: Sequence[Group]) -> tuple[Tensor, ...]:
+def flat_parts(x: Tensor, groups: Sequence[PieceGroup]) -> tuple[Tensor, ...]:
     """Rows of each group's pieces."""
     return torch.split(x, [group.ids.numel() for group in groups])
 
@@ -110,7 +110,7 @@ class EncoderModule(nn.Module):
         nn.init.zeros_(self.weight.weight)
         self.sentence.weight.data.mul_(0.05)  # centred vectors are short
 
-    def forward(self, groups: Sequence[Group]) -> Encoded:
+    def forward(self, groups: Sequence[PieceGroup]) -> Encoded:
         ids = torch.cat([group.ids.flatten() for group in groups])
         known, places = torch.unique(ids, return_inverse=True)
         x = (self.project(self.teacher[known]) + functional.embedding(known, self.differences))[places]
@@ -122,7 +122,7 @@ class EncoderModule(nn.Module):
         parts = zip(flat_parts(hidden, groups), flat_parts(logits, groups), groups)
         return Encoded(self.sentence(torch.cat([self.pooled(*part) for part in parts])), hidden)
 
-    def pooled(self, hidden: Tensor, logits: Tensor, group: Group) -> Tensor:
+    def pooled(self, hidden: Tensor, logits: Tensor, group: PieceGroup) -> Tensor:
         """Weighted mean over the pieces; every head weighs its own part of the width."""
         texts, length = group.ids.shape
         shares = logits.view(texts, length, -1).masked_fill(~group.mask[..., None], -1e4).softmax(dim=1)

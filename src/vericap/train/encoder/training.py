@@ -15,7 +15,7 @@ from torch.nn import functional
 from vericap.core.typing import Ints
 from vericap.train.data import Draw
 from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
-from vericap.train.encoder.network import EncoderModule, Group, flat_parts
+from vericap.train.encoder.network import EncoderModule, PieceGroup, flat_parts
 from vericap.train.trainer import Losses
 
 _NEAR = 0.3  # cosine of centred vectors
@@ -83,7 +83,7 @@ class EncoderTask:
     def _rated_rows(self, step: int) -> Ints:
         return self._pairs.batch(step) if self._pairs else np.zeros(0, dtype=np.int64)
 
-    def _forward(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, list[Group]]:
+    def _forward(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, list[PieceGroup]]:
         """Sentence vectors of texts in their order, and the network's last states group by group."""
         parts = groups(texts)
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -102,7 +102,7 @@ class EncoderTask:
             "size": (made - target).square().sum(dim=1).mean() / target.square().sum(dim=1).mean(),
         }
 
-    def _states(self, parts: Sequence[Group], hidden: Tensor, rows: Ints) -> Losses:
+    def _states(self, parts: Sequence[PieceGroup], hidden: Tensor, rows: Ints) -> Losses:
         """How far states are from the teacher's, where these are kept; both centred."""
         own, kept = [], []
         for part, flat in zip(parts, flat_parts(hidden, parts)):
