@@ -7,7 +7,8 @@ import pytest
 
 from vericap.core.errors import VericapError
 from vericap.meta.agreement import agreement, correlation
-from vericap.meta.bootstrap import cluster_weights, difference, estimate, holm, randomisation
+from vericap.meta.bootstrap import cluster_weights, difference, estimate, randomisation
+from vericap.run.significance import holm
 
 
 def world(generator, images, noise=1.0):

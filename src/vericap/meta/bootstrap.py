@@ -13,7 +13,6 @@ import numpy as np
 from vericap.core.errors import VericapError
 from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import Agreement, agreement
-from vericap.run.significance import holm as holm
 from vericap.run.significance import interval, paired_bootstrap, resample_weights
 
 RESAMPLES = 1000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from vericap.core.typing import Array, Floats, Ints
@@ -39,8 +41,9 @@ class _Levels(Agreement):
         mass = np.bincount(place, entry.ravel(), self._levels * len(entry))
         return np.asarray(mass.reshape(len(entry), self._levels), dtype=np.float64)
 
+    @abstractmethod
     def _statistic(self, sought: Floats, other: Floats) -> Floats:
-        raise NotImplementedError
+        """The statistic from the mass of both kinds at every level of the score, (resamples, levels)."""
 
 
 class AreaUnderCurve(_Levels):

@@ -20,7 +20,7 @@ from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.table import Table
 from vericap.core.typing import Array, Floats, Ints
-from vericap.meta.bootstrap import Estimate, cluster_weights, difference, estimate, holm
+from vericap.meta.bootstrap import Estimate, cluster_weights, difference, estimate
 from vericap.meta.detection import AreaUnderCurve, AveragePrecision, Share, decided
 from vericap.meta.judgements import Spans, cluster_index
 from vericap.meta.protocols import Protocol
@@ -29,6 +29,7 @@ from vericap.meta.tables import percent, shown_p, span
 from vericap.metrics.registry import Wanted
 from vericap.metrics.toolbox import content_words, words_of
 from vericap.run.engine import Run
+from vericap.run.significance import holm
 
 BASELINES = ("(place)", "(length)", "(random)")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?!\s)[^.!?]+)*[.!?]*")
