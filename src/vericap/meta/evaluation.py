@@ -17,14 +17,7 @@ from vericap.core.settings import Settings
 from vericap.core.table import Table
 from vericap.core.typing import Floats
 from vericap.meta import policy
-from vericap.meta.bootstrap import (
-    Estimate,
-    cluster_weights,
-    difference,
-    estimate,
-    holm,
-    randomisation,
-)
+from vericap.meta.bootstrap import Estimate, cluster_weights, difference, estimate, randomisation
 from vericap.meta.catalogue import load
 from vericap.meta.given import Given, lay_out
 from vericap.meta.judgements import Judgements, Pairs
@@ -33,6 +26,7 @@ from vericap.meta.published import Published, published_for
 from vericap.meta.scoring import GOLD, KeptScores, Scores, fitting_settings, metrics_of, score
 from vericap.meta.task import Task, Undefined, make_task
 from vericap.metrics.registry import Wanted
+from vericap.run.significance import holm
 
 if TYPE_CHECKING:
     from vericap.meta.gaps import Gap
