@@ -1,0 +1,1 @@
+"""Which captions to keep: conditions on scores, texts and input columns, read by a grammar of our own."""

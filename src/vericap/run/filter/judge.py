@@ -1,0 +1,207 @@
+"""Records judged by an expression: metrics score what a condition needs, conditions reject, shares cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from vericap.core.batch import Batch
+from vericap.core.errors import VericapError
+from vericap.core.metric import Metric
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.statistics import Statistics
+from vericap.core.typing import Array, Ints
+from vericap.run.engine import Run, check_needs
+from vericap.run.filter import plan, truth
+from vericap.run.filter.columns import TEXT_RULES, Sources
+from vericap.run.filter.grammar import ExpressionError
+from vericap.run.filter.state import KEPT, UNREADABLE, Records, State
+from vericap.run.filter.tree import Node, Share, columns
+from vericap.run.filter.truth import Cut, Truth
+from vericap.run.results import Result
+
+
+class Judge:
+    """An expression over metrics that stay warm.
+
+    Parameters
+    ----------
+    sources : the expression and where its columns come from.
+    settings : choices that all metrics share.
+    cascade : score with a metric only what cheaper conditions left; without it every metric sees every record. What is
+        kept, and which condition rejects a record, is the same.
+    """
+
+    def __init__(self, sources: Sources, settings: Settings | None = None, *, cascade: bool = False) -> None:
+        self.sources, self.settings, self.cascade = sources, settings or Settings(), cascade
+        self.stages = plan.stages(sources, self.settings)
+        self.conditions: list[Node] = [condition for stage in self.stages for condition in stage.conditions]
+        self.scored = dict.fromkeys(sources.metrics, 0)  # metric -> records it has seen
+        self._runs: dict[tuple[str, ...], Run] = {}
+        self._checked: set[str] = set()
+        if self.settings.df == "corpus" and any(metric.prepares for metric in sources.metrics.values()):
+            named = ", ".join(label for label, metric in sources.metrics.items() if metric.prepares)
+            raise VericapError(
+                f"{named} would depend on the other captions of the file; bring document frequencies: `df=FILE` "
+                "(or coco-val)"
+            )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Metrics that conditions read."""
+        return plan.labels(self.conditions, self.sources)
+
+    def work(self, records: Records, state: State, stages: Sequence[int]) -> None:
+        """Judge some records by some stages; the last one may have a share, which `cut` decides."""
+        if not self.cascade:
+            self.score(records, state, self.labels, np.flatnonzero(state.failed != UNREADABLE))
+        for number in stages:
+            stage = self.stages[number]
+            entered = state.failed == KEPT
+            for step in stage.steps:
+                self.score(records, state, step.metrics, state.alive)
+                for condition in step.conditions:
+                    self._reject(records, state, condition)
+            if stage.whole.conditions:
+                state.entered = entered
+                self.score(records, state, stage.whole.metrics, np.flatnonzero(entered))
+                self._hold(records, state, stage.whole.conditions)
+
+    def cut(self, states: Sequence[State], number: int) -> dict[Share, Cut]:
+        """Decide the shares of a stage over all records that entered it, and reject what is outside."""
+        stage = self.stages[number]
+        outcomes: dict[Share, Truth] = {}
+        cuts: dict[Share, Cut] = {}
+        entrants = [np.flatnonzero(state.entered) for state in states if state.entered is not None]
+        for share in stage.shares:
+            source = self.sources.of[share.column.name]
+            values = [truth.numbers(state.columns[source.name][rows]) for state, rows in zip(states, entrants)]
+            highest = share.best != source.lower  # of a metric for which lower is better the lowest are the best
+            found = np.concatenate(values) if values else np.zeros(0)
+            outcomes[share], cuts[share] = truth.best_share(found, share.share, highest=highest)
+        start = 0
+        for state, rows in zip(states, entrants):
+            own = {share: one.take(np.arange(start, start + len(rows))) for share, one in outcomes.items()}
+            start += len(rows)
+            self._reject_whole(state, rows, stage.whole.conditions, own)
+        return cuts
+
+    # --- scores -------------------------------------------------------------------------------------------------
+
+    def score(self, records: Records, state: State, labels: Sequence[str], rows: Ints) -> None:
+        """Score rows with the metrics that have not seen them; metrics with the same rows share one run."""
+        groups: dict[bytes, tuple[Ints, list[str]]] = {}
+        for label in labels:
+            seen = state.scored.setdefault(label, np.zeros(len(records), dtype=np.bool_))
+            new = rows[~seen[rows]]
+            if len(new):
+                groups.setdefault(new.tobytes(), (new, []))[1].append(label)
+        for new, together in groups.values():
+            self._score(records, state, together, new)
+
+    def _score(self, records: Records, state: State, labels: Sequence[str], rows: Ints) -> None:
+        run = self._run(tuple(labels))
+        self._check(run, records)
+        samples = run.name_images([records.samples[row] for row in rows.tolist()])
+        lacking = {metric.label: reason for metric in run.metrics if (reason := _lacks(metric, samples))}
+        for label, reason in lacking.items():
+            _put(state, label, rows, np.full(len(rows), np.nan))
+            state.problems.setdefault(label, {}).update(dict.fromkeys(rows.tolist(), reason))
+        able = tuple(label for label in labels if label not in lacking)
+        result = self._run(able).score(samples) if able else None
+        for label in labels:
+            state.scored[label][rows] = True
+            self.scored[label] = self.scored.get(label, 0) + len(rows)
+            if result is not None and label in able:
+                self._fill(state, result, label, rows)
+
+    def _run(self, labels: tuple[str, ...]) -> Run:
+        if labels not in self._runs:
+            settings = replace(self.settings, progress=False)  # one bar over all records is shown instead
+            self._runs[labels] = Run([self.sources.metrics[label] for label in labels], settings)
+        return self._runs[labels]
+
+    def _check(self, run: Run, records: Records) -> None:
+        """Refuse a metric whose input is nowhere in the first records it meets: a mistake, not a bad record."""
+        new = [metric for metric in run.metrics if metric.label not in self._checked]
+        if new:
+            batch = Batch.of([one for one in run.name_images(records.samples) if not one.problem], self.settings)
+            for metric in new:
+                check_needs(metric, batch)
+                self._checked.add(metric.label)
+
+    def _fill(self, state: State, result: Result, label: str, rows: Ints) -> None:
+        """Scores of a metric and those of its columns that are read, into the columns of all records."""
+        statistics = result.statistics[label]
+        _put(state, label, rows, result[label])
+        for source in self.sources.of.values():
+            if source.kind == "metric" and source.key == label:
+                _put(state, source.name, rows, self._part(statistics, source.part) if source.part else result[label])
+        own = state.problems.setdefault(label, {})
+        for place, reason in statistics.problems.items():
+            if statistics.undefined(place):
+                own[int(rows[place])] = reason
+
+    def _part(self, statistics: Statistics, part: str) -> Array:
+        if part in statistics.columns:
+            return np.asarray(statistics.columns[part])
+        column = next(one for one in self.sources.expression.columns if one.name.endswith(f".{part}"))
+        known = ", ".join(statistics.columns) or "none"
+        label = column.name.removesuffix(f".{part}")
+        reason = f"'{label}' has no column '{part}'; it has: {known}"
+        end = column.start + len(column.name)
+        raise ExpressionError(reason, self.sources.expression.text, column.start, end)
+
+    # --- conditions ---------------------------------------------------------------------------------------------
+
+    def _reject(self, records: Records, state: State, condition: Node) -> None:
+        rows = state.alive
+        values = {column.name: self.values(records, state, column.name, rows) for column in columns(condition)}
+        state.failed[rows[~truth.judge(condition, values).yes]] = self.conditions.index(condition)
+
+    def values(self, records: Records, state: State, name: str, rows: Ints) -> Array:
+        """Some rows of a column."""
+        source = self.sources.of[name]
+        if source.kind == "rule":
+            return TEXT_RULES[source.key].column([records.samples[row].candidate for row in rows.tolist()])
+        if source.kind == "input":
+            return records.column(source.key)[rows]
+        return state.columns[name][rows]
+
+    def _hold(self, records: Records, state: State, conditions: Sequence[Node]) -> None:
+        """Keep what conditions with a share read: they are judged when the records are no longer at hand."""
+        everyone = np.arange(len(records))
+        for name in _names(conditions):
+            state.columns[name] = self.values(records, state, name, everyone)
+
+    def _reject_whole(
+        self, state: State, entrants: Ints, conditions: Sequence[Node], shares: dict[Share, Truth]
+    ) -> None:
+        for condition in conditions:
+            values = {column.name: state.columns[column.name][entrants] for column in columns(condition)}
+            holds = truth.judge(condition, values, shares).yes
+            lost = entrants[~holds & (state.failed[entrants] == KEPT)]
+            state.failed[lost] = self.conditions.index(condition)
+
+
+def _names(conditions: Sequence[Node]) -> Iterator[str]:
+    yield from dict.fromkeys(column.name for condition in conditions for column in columns(condition))
+
+
+def _put(state: State, name: str, rows: Ints, values: Array) -> None:
+    if name not in state.columns:
+        empty = None if values.dtype == object else np.nan
+        state.columns[name] = np.full(len(state.failed), empty, dtype=object if empty is None else np.float64)
+    state.columns[name][rows] = values
+
+
+def _lacks(metric: Metric, samples: Sequence[Sample]) -> str:
+    """What a metric needs and none of some samples has; other records of the file have it."""
+    if "image" in metric.needs and all(sample.image is None for sample in samples):
+        return "names no image"
+    if "references" in metric.needs and not any(sample.references for sample in samples):
+        return "has no references"
+    return ""

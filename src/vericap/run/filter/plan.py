@@ -1,0 +1,89 @@
+"""In which order conditions are judged: cheap ones first, so that dear metrics see only what is left.
+
+The order follows from what the metrics declare, never from a clock: a record is rejected by the same condition in every
+run, with the cascade and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from vericap.core.analysis import Key, closure
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
+from vericap.run.filter.columns import Sources
+from vericap.run.filter.tree import Node, Share, columns, conjuncts, shares
+
+# Analyses of pixels, then bytes that all analyses of a caption hold: what is dear to compute is large.
+Cost = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Conditions that are judged one after the other once some metrics are known."""
+
+    metrics: tuple[str, ...]
+    conditions: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Steps on single records, then conditions with a share, which need all records that entered the stage."""
+
+    steps: tuple[Step, ...]
+    whole: Step
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        return tuple(dict.fromkeys(share for condition in self.whole.conditions for share in shares(condition)))
+
+    @property
+    def conditions(self) -> tuple[Node, ...]:
+        return (*(condition for step in self.steps for condition in step.conditions), *self.whole.conditions)
+
+
+def cost(metrics: Iterable[Metric], settings: Settings) -> Cost:
+    """What metrics cost for one caption, by the analyses they declare."""
+    keys = closure((key for metric in metrics for key in metric.requires(settings)), settings)
+    return sum(key.pixels for key in keys), sum(key.cost for key in keys)
+
+
+def stages(sources: Sources, settings: Settings) -> tuple[Stage, ...]:
+    """The stages of an expression, their conditions in the order they are judged."""
+    return tuple(_stage(node, sources, settings) for node in sources.expression.stages)
+
+
+def _stage(node: Node, sources: Sources, settings: Settings) -> Stage:
+    parts = conjuncts(node)
+    single = sorted((part for part in parts if not shares(part)), key=lambda part: _cost_of(part, sources, settings))
+    steps = []
+    # Conditions whose metrics look at the same photos in the same way are one step: photos are then read once.
+    for _, group in groupby(single, key=lambda part: _looks(part, sources, settings)):
+        together = tuple(group)
+        steps.append(Step(labels(together, sources), together))
+    whole = tuple(part for part in parts if shares(part))
+    return Stage(tuple(steps), Step(labels(whole, sources), whole))
+
+
+def labels(nodes: Iterable[Node], sources: Sources) -> tuple[str, ...]:
+    """Metrics that conditions read, each once."""
+    found = (sources.of[column.name] for node in nodes for column in columns(node))
+    return tuple(dict.fromkeys(source.key for source in found if source.kind == "metric"))
+
+
+def _metrics(node: Node, sources: Sources) -> list[Metric]:
+    return [sources.metrics[label] for label in labels([node], sources)]
+
+
+def _cost_of(node: Node, sources: Sources, settings: Settings) -> Cost:
+    return cost(_metrics(node, sources), settings)
+
+
+def _looks(node: Node, sources: Sources, settings: Settings) -> tuple[object, ...]:
+    """What decides whether two conditions are one step: the analyses of pixels, or the metrics themselves."""
+    metrics = _metrics(node, sources)
+    keys: tuple[Key, ...] = closure((key for metric in metrics for key in metric.requires(settings)), settings)
+    pixels = tuple(sorted((key for key in keys if key.pixels), key=repr))
+    return ("pixels", *pixels) if pixels else ("metrics", *(metric.label for metric in metrics))
