@@ -10,7 +10,7 @@ from pathlib import Path
 from vericap.cli import flags
 from vericap.core.errors import InputError, Problem
 from vericap.core.settings import Settings
-from vericap.io.records import FORMATS
+from vericap.io.kinds import FORMATS
 
 SHOWN_PROBLEMS = 10
 

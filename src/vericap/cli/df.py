@@ -11,7 +11,7 @@ from pathlib import Path
 from vericap.cli import common
 from vericap.core.errors import InputError, Problem
 from vericap.io.load import read_references
-from vericap.io.records import FORMATS
+from vericap.io.kinds import FORMATS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

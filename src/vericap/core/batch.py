@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vericap.core.analysis import Analysis, Key, Value
-from vericap.core.samples import Sample, has_word
+from vericap.core.samples import Photo, Sample, has_word
 from vericap.core.settings import Settings
 from vericap.core.typing import Bools, Ints
 
@@ -34,6 +34,9 @@ class Batch:
     sample_objects: list[Any]
     settings: Settings
     part: Ints  # (samples,) which system or run a sample belongs to
+    photos: dict[str, Photo] = field(
+        default_factory=dict, repr=False
+    )  # of image keys that no folder has to be asked for
     _values: dict[Key, Any] = field(default_factory=dict, repr=False)
     _own: dict[Key, Any] = field(default_factory=dict, repr=False)  # values by sample: of these rows alone
     _worded: list[Bools] = field(default_factory=list, repr=False)  # of `texts`, once known
@@ -68,6 +71,7 @@ class Batch:
             sample_objects=[sample.objects for sample in samples],
             settings=settings or Settings(),
             part=np.zeros(len(samples), dtype=np.int64) if part is None else part,
+            photos={s.image: s.photo for s in samples if s.photo is not None and s.image is not None},
         )
 
     # --- analyses -----------------------------------------------------------------------------------------------
@@ -166,4 +170,5 @@ class Batch:
             references=tuple(self.reference_texts(row)),
             image=None if image < 0 else self.image_keys[image],
             objects=self.sample_objects[row],
+            photo=None if image < 0 else self.photos.get(self.image_keys[image]),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from vericap.core.errors import InputError
@@ -12,9 +13,16 @@ from vericap.core.errors import InputError
 _WORD = re.compile(r"[^\W_]")
 
 
+Photo = bytes | Path  # an encoded image, or the file that holds one
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A candidate caption with what it is judged against."""
+    """A candidate caption with what it is judged against.
+
+    `image` is the key of its image: a file name, a COCO id. Where the image is not looked up in a folder, `photo`
+    holds its bytes or its path.
+    """
 
     id: str
     candidate: str
@@ -22,6 +30,7 @@ class Sample:
     image: str | None = None
     objects: Mapping[str, int] | None = None
     problem: str = ""  # why the record cannot be judged; it is kept, and scored by nobody
+    photo: Photo | None = None
 
 
 def has_word(text: str) -> bool:
@@ -32,16 +41,26 @@ def has_word(text: str) -> bool:
 def caption(value: Any, what: str) -> str:
     """A caption as text, or an InputError that says what it is instead."""
     if isinstance(value, str):
-        return value
+        return value if value.isascii() else storable(value, what)
     if value is None or (isinstance(value, float) and value != value):
         raise InputError(f"{what} is missing (empty cell or null)")
     raise InputError(f"{what} is a {type(value).__name__}, not text: {str(value)[:60]!r}")
 
 
+def storable(text: str, what: str) -> str:
+    """A text that files can hold: half of a character pair (`\\ud800` in JSON) is none."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise InputError(f"{what} holds half a character (\\u{code:04x} alone), which no file can store") from None
+    return text
+
+
 def reference_list(value: Any) -> tuple[str, ...]:
     """References as a tuple of texts; a single string is one reference."""
     if isinstance(value, str):
-        return (value,)
+        return (caption(value, "the reference"),)
     if value is None or (isinstance(value, float) and value != value):
         raise InputError("references are missing (empty cell or null)")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
@@ -56,15 +75,17 @@ def make(
     image: Any = None,
     objects: Any = None,
     *,
+    photo: Photo | None = None,
     checked: bool = False,
 ) -> Sample:
     """Check one record and make a Sample of it; raises InputError with the reason. `checked`: the references are."""
     if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
         raise InputError("the id is missing")
     return Sample(
-        id=str(identifier),
+        id=storable(str(identifier), "the id"),
         candidate=caption(candidate, "the candidate"),
         references=references if checked else reference_list(references),
-        image=None if image is None or image != image else str(image),
+        image=None if image is None or image != image else storable(str(image), "the image's name"),
         objects=objects,
+        photo=photo,
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from vericap.core.errors import InputError, Problem
-from vericap.core.samples import Sample, caption, make, reference_list
-from vericap.io.records import Record, parse
-from vericap.io.source import read
+from vericap.core.samples import Sample
+from vericap.io import stream
+from vericap.io.identity import mode_of
+from vericap.io.records import PLAIN, Fields
+from vericap.io.references import References
+from vericap.io.stream import Input, Records, Seen, content_of, open_input
 
 Paths = Sequence[str | Path]
 
@@ -22,17 +26,7 @@ class Loaded:
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-
-@dataclass
-class References:
-    """References by id, with the image's file name where the file gives one."""
-
-    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    images: dict[str, str] = field(default_factory=dict)
-    bad: dict[str, str] = field(default_factory=dict)  # id -> why its references cannot be used
-    name: str = ""
-    lines: int = 0  # of parallel text files
+    batches: list[Records] = field(default_factory=list)  # the same samples, with the columns of the input
 
 
 def load(
@@ -41,149 +35,143 @@ def load(
     *,
     format: str | None = None,
     reference_format: str | None = None,
+    fields: Fields = PLAIN,
+    encoding: str = "",
+    beside: bool = True,
 ) -> Loaded:
-    """Read a system's captions and what they are judged against."""
-    (found,) = load_systems([candidates], references, format=format, reference_format=reference_format)
+    """Read a system's captions and what they are judged against; arguments as for `open_input`."""
+    (found,) = load_systems(
+        [candidates],
+        references,
+        format=format,
+        reference_format=reference_format,
+        fields=fields,
+        encoding=encoding,
+        beside=beside,
+    )
     return found
 
 
 def load_systems(
-    systems: Paths, references: Paths = (), *, format: str | None = None, reference_format: str | None = None
+    systems: Paths,
+    references: Paths = (),
+    *,
+    format: str | None = None,
+    reference_format: str | None = None,
+    fields: Fields = PLAIN,
+    encoding: str = "",
+    beside: bool = True,
 ) -> list[Loaded]:
     """Read several systems' captions; the references are read once."""
     problems: list[Problem] = []
     judge: References | None = None
     found: list[Loaded] = []
-    for candidates in systems:
-        loaded = Loaded()
-        source = read(candidates)
-        _, records = parse(source, format, loaded.problems)
-        if references and judge is None:
-            judge = read_references(references, reference_format or format, problems)
-        loaded.problems += problems
-        found.append(_join(loaded, records, judge, source.name))
-    return found
-
-
-def _join(found: Loaded, records: list[Record], judge: References | None, name: str) -> Loaded:
-    """Samples of one system's records."""
-    _identify(records, found, name, judge)
-    seen: set[str] = set()
-    for record in records:
-        try:
-            sample = _sample(record, judge)
-        except InputError as error:
-            where = record["where"] if record.get("id") is None else f"{record['where']} (id {record['id']})"
-            found.problems.append(Problem(where, str(error), name))
-            continue
-        if sample.id in seen:
-            where = f"{record['where']} (id {sample.id})"
-            found.problems.append(Problem(where, "the id occurs before; the first record is used", name))
-            continue
-        seen.add(sample.id)
-        found.samples.append(sample)
-    if not found.samples:
-        raise InputError(_nothing(found, name, records, judge))
-    _remark(found, judge, seen)
+    with TemporaryDirectory(prefix="vericap-") as spool:
+        for candidates in systems:
+            with open_input(
+                candidates, format=format, fields=fields, encoding=encoding, beside=beside, spool=Path(spool)
+            ) as source:
+                if references and judge is None:
+                    judge, _ = stream.read_references(
+                        references, reference_format or format, problems, fields=fields, encoding=encoding,
+                        spool=Path(spool),
+                    )  # fmt: skip
+                source.references = judge
+                found.append(read_all(source, problems))
     return found
 
 
 def read_references(paths: Paths, format: str | None, problems: list[Problem]) -> References:
     """References from one or more files; text files are parallel, line by line."""
-    found = References(name=", ".join(map(str, paths)))
-    rows: dict[str, list[str]] = {}
-    sizes = {}
-    for path in paths:
-        source = read(path)
-        kind, records = parse(source, format, problems)
-        if kind == "text":
-            found.lines = sizes[source.name] = len(records)
-        for number, record in enumerate(records, 1):
-            # A references file may call its texts `caption`, one per row; rows of one id belong together.
-            value = record.get("references", record.get("candidate"))
-            if kind == "text" and value == "":
-                continue
-            key = record.get("id")
-            identifier = str(number) if key is None else str(key)
-            try:
-                rows.setdefault(identifier, []).extend(reference_list(value))
-            except InputError as error:
-                found.bad[identifier] = str(error)
-            if record.get("image"):
-                found.images.setdefault(identifier, str(record["image"]))
-    if len(set(sizes.values())) > 1:
-        detail = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise InputError(f"parallel text files differ in their number of lines ({detail})")
-    found.texts = {key: tuple(texts) for key, texts in rows.items() if texts}
-    for key, reason in found.bad.items():
-        problems.append(Problem(f"id {key}", reason, found.name))
-    if not found.texts:
-        raise InputError(f"{found.name}: no reference was found")
+    with TemporaryDirectory(prefix="vericap-") as spool:
+        found, _ = stream.read_references(paths, format, problems, spool=Path(spool))
+        if found.file is not None:
+            raise InputError(f"{found.name}: too many references to be held at once")
+        return found
+
+
+def read_all(source: Input, problems: Sequence[Problem] = ()) -> Loaded:
+    """All records of an input at once."""
+    found = Loaded(problems=[*source.problems, *problems])
+    if len(source.units) > 1:
+        source.mode = mode_of([record for unit in source.units for record in content_of(unit, source.fields).records])
+    summary = Summary()
+    for records in source:
+        summary.add(records)
+        found.samples += records.samples
+        found.problems += records.problems
+        found.batches.append(records)
+    summary.check(source, found.problems)
+    found.notes += summary.notes(source)
+    found.warnings += summary.warnings()
     return found
 
 
-def _identify(records: list[Record], found: Loaded, name: str, judge: References | None) -> None:
-    """Records without any id are numbered; one image per record may serve as its id."""
-    if any(record.get("id") is not None for record in records):
-        if records[0].get("numbered") and judge is not None and judge.lines not in (0, len(records)):
+@dataclass
+class Summary:
+    """What is known of an input when all of it was read; batches may be added one by one, or as figures."""
+
+    records: int = 0
+    samples: int = 0
+    first_id: str = ""
+    empty: int = 0
+    empty_ids: list[str] = field(default_factory=list)
+    judged: Seen = field(default_factory=Seen)
+
+    def add(self, found: Records) -> None:
+        """Count a batch."""
+        empty = [sample.id for sample in found.samples if not sample.candidate.strip()]
+        self.count(found.count, len(found.samples), found.samples[0].id if found.samples else "", empty)
+        self.judged.add(found.judged)
+
+    def count(self, records: int, samples: int, first_id: str, empty: Sequence[str]) -> None:
+        self.records += records
+        self.samples += samples
+        self.first_id = self.first_id or first_id
+        self.empty += len(empty)
+        self.empty_ids += list(empty[:3])
+
+    def check(self, source: Input, problems: Sequence[Problem]) -> None:
+        """Refuse an input of which nothing can be scored, or whose references are those of other captions."""
+        judge = source.references
+        if source.parallel and judge is not None and judge.lines not in (0, self.records):
             raise InputError(
-                f"{name} has {len(records)} lines but {judge.name} has {judge.lines}; they must be parallel"
+                f"{source.name} has {self.records} lines but {judge.name} has {judge.lines}; they must be parallel"
             )
-        return
-    images = [record.get("image") for record in records]
-    if all(isinstance(image, str) and image for image in images) and len(set(images)) == len(images):
-        for record in records:
-            record["id"] = record["image"]
-        return
-    for number, record in enumerate(records, 1):
-        record["id"] = str(number)
-    found.notes.append(f"{name}: no ids; records are numbered from 1")
-
-
-def _sample(record: Record, judge: References | None) -> Sample:
-    """One sample; references from the references file win over those in the record."""
-    identifier = record.get("id")
-    references = record.get("references", ())
-    image = record.get("image")
-    if identifier is None or identifier != identifier:
-        raise InputError("the id is missing, while other records have one")
-    if "candidate" not in record:
-        raise InputError("has no candidate caption")
-    caption(record["candidate"], "the candidate")
-    if judge is not None:
-        key = str(identifier)
-        if key not in judge.texts and not references:
-            reason = judge.bad.get(key)
-            raise InputError(f"no usable references in {judge.name}" + (f": {reason}" if reason else ""))
-        image = image or judge.images.get(key)
-        if key in judge.texts:  # checked when they were read, once for all systems
-            return make(identifier, record["candidate"], judge.texts[key], image, record.get("objects"), checked=True)
-    return make(identifier, record["candidate"], references, image, record.get("objects"))
-
-
-def _nothing(found: Loaded, name: str, records: list[Record], judge: References | None) -> str:
-    """Why not one sample could be made."""
-    if not records:
-        first = f" (first problem: {found.problems[0]})" if found.problems else ""
-        return f"{name}: no caption was found{first}"
-    ids = [str(record["id"]) for record in records if record.get("id") is not None]
-    if judge is not None and ids and not set(ids) & set(judge.texts):
-        return (
-            f"no id in common: candidates in {name} have ids like {ids[0]!r}, "
-            f"references in {judge.name} like {next(iter(judge.texts))!r}"
-        )
-    return f"{name}: none of {len(records)} records can be scored; the first: {found.problems[0]}"
-
-
-def _remark(found: Loaded, judge: References | None, seen: set[str]) -> None:
-    if judge is not None:
-        unused = len(set(judge.texts) - seen)
-        if unused:
-            found.notes.append(
-                f"{unused} of {len(judge.texts)} referenced ids have no candidate; "
-                f"the {len(found.samples)} captions at hand are scored"
+        if judge is not None and self.records and not len(self.judged):
+            like = self.first_id or next(_ids(source), "")
+            raise InputError(
+                f"no id in common: candidates in {source.name} have ids like {like!r}, "
+                f"references in {judge.name} like {judge.example()!r}"
             )
-    empty = [sample.id for sample in found.samples if not sample.candidate.strip()]
-    if empty:
-        some = ", ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
-        found.warnings.append(f"{len(empty)} candidate caption(s) are empty and are scored as such: id {some}")
+        if self.samples:
+            return
+        if not self.records:
+            first = f" (first problem: {problems[0]})" if problems else ""
+            raise InputError(f"{source.name}: no caption was found{first}")
+        raise InputError(f"{source.name}: none of {self.records} records can be scored; the first: {problems[0]}")
+
+    def notes(self, source: Input) -> list[str]:
+        """What a user should know."""
+        found = [f"{source.name}: no ids; records are numbered from 1"] if source.mode == "number" else []
+        if source.references is not None:
+            unused = source.references.count - self.judged.distinct()
+            if unused > 0:
+                found.append(
+                    f"{unused} of {source.references.count} referenced ids have no candidate; "
+                    f"the {self.samples} captions at hand are scored"
+                )
+        return found
+
+    def warnings(self) -> list[str]:
+        if not self.empty:
+            return []
+        some = ", ".join(self.empty_ids[:3]) + (f" and {self.empty - 3} more" if self.empty > 3 else "")
+        return [f"{self.empty} candidate caption(s) are empty and are scored as such: id {some}"]
+
+
+def _ids(source: Input) -> Iterator[str]:
+    for unit in source.units:
+        for record in content_of(unit, source.fields).records:
+            if record.get("id") is not None:
+                yield str(record["id"])

@@ -49,9 +49,13 @@ def unpack(data: bytes, name: str) -> bytes:
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return stream.read()
+            limit = max(256 << 20, 200 * len(data))
+            found = stream.read(limit + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise InputError(f"{name}: the gzip data is damaged or cut short ({error}); copy the file again") from None
+    if len(found) > limit:
+        raise InputError(f"{name}: unpacks to more than 200 times its size, like a bomb; not read")
+    return found
 
 
 def text(source: Source) -> str:

@@ -1,30 +1,84 @@
-"""Results to files: one row per caption, by the file's extension."""
+"""Results to files: one row per caption, by the file's ending; a table may also be written piece by piece.
+
+with open_writer("kept.parquet") as writer:
+    writer.write(table)          # pyarrow tables; their columns may differ, the file gets all of them
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any
 
 from vericap.core.errors import InputError, Problem
+from vericap.io.columns import as_text, fitted, unified
 from vericap.run.results import Result
 
+if TYPE_CHECKING:
+    import pyarrow
+
 KINDS = (".jsonl", ".csv", ".parquet", ".json")
+SIGNATURES = "vericap.signatures"
 
 
-def check_output(path: str | Path) -> Path:
-    """Refuse an extension or folder that cannot be written before any work is done."""
+def check_output(
+    path: str | Path, inputs: Iterable[str | Path] = (), *, kinds: Sequence[str] = KINDS, what: str = "results"
+) -> Path:
+    """Refuse, before any work is done, an output that cannot be written or that is one of the inputs.
+
+    Parameters
+    ----------
+    path : file to write.
+    inputs : files that are read; none of them may be the output, by whatever name or link.
+    kinds : endings that can be written.
+    what : is written, for the message.
+    """
     file = Path(path)
-    if file.suffix.lower() not in KINDS:
-        raise InputError(f"{file}: results are written as {', '.join(KINDS)}; choose one of these extensions")
-    if not file.parent.is_dir():
-        raise InputError(f"{file}: the folder {file.parent} does not exist")
+    if kinds and file.suffix.lower() not in kinds:
+        raise InputError(f"{file}: {what} are written as {', '.join(kinds)}; choose one of these extensions")
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; name a file in it")
+    folder = file.parent
+    if not folder.is_dir():
+        raise InputError(f"{file}: the folder {folder} does not exist")
+    check_not_input(file, inputs)
+    if not os.access(folder, os.W_OK | os.X_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise InputError(f"{file}: cannot be written (no permission)")
+    _try_folder(folder, file)
     return file
+
+
+def _try_folder(folder: Path, file: Path) -> None:
+    """Make a file in the folder: what it says of permissions is not the whole truth (read-only disks, quotas)."""
+    try:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{file.name}.")
+        os.close(handle)
+        os.unlink(name)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror or error})") from None
+
+
+def check_not_input(output: Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is one of the inputs."""
+    for source in inputs:
+        if str(source) != "-" and _same(output, Path(source)):
+            raise InputError(f"{output}: is one of the inputs ({source}), which would be lost; choose another output")
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        if one.exists() and other.exists():
+            return one.samefile(other)
+        return one.resolve() == other.resolve()
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -35,30 +89,206 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())  # else a crash of the machine may leave an empty file under the right name
         temporary.chmod(0o644)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def rows(result: Result, unread: list[Problem]) -> Iterator[dict[str, Any]]:
-    """Scored captions first, then the records that could not be read, so that nothing is lost."""
+# --- tables piece by piece ---------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Tables, one after the other, to one file; the file appears when all is written."""
+
+    def __init__(self, path: str | Path, *, signatures: Mapping[str, str] | None = None) -> None:
+        self.path, self.signatures = Path(path), dict(signatures or {})
+        self._context = replacing(self.path)
+        self._file = self._context.__enter__()
+        self.rows = 0
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.finish()
+        finally:
+            self._context.__exit__(kind, error, trace)
+
+    def write(self, table: pyarrow.Table) -> None:
+        """Add rows."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write what is left."""
+
+
+class LinesWriter(Writer):
+    """JSONL."""
+
+    def __init__(self, path: str | Path, *, signatures: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, signatures=signatures)
+        self._stream = self._file.open("w", encoding="utf-8", newline="")
+
+    def write(self, table: pyarrow.Table) -> None:
+        self.rows += table.num_rows
+        self._stream.writelines(json_lines(records_of(table)))
+
+    def finish(self) -> None:
+        self._stream.close()
+
+
+class CsvWriter(LinesWriter):
+    """CSV; the columns are those of the first table."""
+
+    _columns: list[str] | None = None
+
+    def write(self, table: pyarrow.Table) -> None:
+        if self._columns is None:
+            self._columns = table.column_names
+            self._stream.write(csv_line(self._columns))
+        elif set(table.column_names) - set(self._columns):
+            extra = ", ".join(sorted(set(table.column_names) - set(self._columns)))
+            raise InputError(f"{self.path}: column {extra} appears after the header of the CSV file; write .parquet")
+        self.rows += table.num_rows
+        for record in records_of(table):
+            self._stream.write(csv_line([cell_of(record.get(name)) for name in self._columns]))
+
+
+class ParquetWriter(Writer):
+    """Parquet; tables are kept in small files until all columns and their types are known."""
+
+    def __init__(self, path: str | Path, *, signatures: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, signatures=signatures)
+        self._parts = tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.parts-")
+        self._names: list[Path] = []
+
+    def write(self, table: pyarrow.Table) -> None:
+        import pyarrow.parquet as pq
+
+        self.rows += table.num_rows
+        self._names.append(Path(self._parts.name) / f"{len(self._names)}.parquet")
+        pq.write_table(table, self._names[-1])
+
+    def finish(self) -> None:
+        join_parquet(self._names, self._file, self.signatures)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._parts.cleanup()
+
+
+WRITERS: dict[str, type[Writer]] = {".jsonl": LinesWriter, ".csv": CsvWriter, ".parquet": ParquetWriter}
+
+
+def open_writer(path: str | Path, *, signatures: Mapping[str, str] | None = None) -> Writer:
+    """A writer of tables by the file's ending: .jsonl, .csv or .parquet.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "kept.jsonl"
+    >>> with open_writer(file) as writer:
+    ...     writer.write(pa.table({"id": ["7"], "score": [0.5]}))
+    >>> file.read_text()
+    '{"id": "7", "score": 0.5}\\n'
+    """
+    file = check_output(path, kinds=tuple(WRITERS), what="tables")
+    return WRITERS[file.suffix.lower()](file, signatures=signatures)
+
+
+def join_parquet(parts: Sequence[Path], target: Path, signatures: Mapping[str, str]) -> None:
+    """Several Parquet files as one, with the signatures in its metadata (`vericap.signatures`)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = unified([pq.read_schema(part) for part in parts]) if parts else pa.schema([])
+    schema = schema.with_metadata({SIGNATURES: json.dumps(signatures)})
+    with pq.ParquetWriter(target, schema) as writer:
+        for part in parts:
+            writer.write_table(fitted(pq.read_table(part), schema))
+
+
+def records_of(table: pyarrow.Table) -> list[dict[str, Any]]:
+    """Rows as plain dicts that JSON can hold: bytes are left out, dates are text."""
+    import pyarrow as pa
+
+    keep = [f.name for f in table.schema if not (pa.types.is_binary(f.type) or pa.types.is_large_binary(f.type))]
+    found: list[dict[str, Any]] = table.select(keep).to_pylist()
+    return found
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Records as lines of JSON."""
+    for record in records:
+        try:
+            line = json.dumps(record, ensure_ascii=False)
+            line.encode("utf-8")
+        except (TypeError, ValueError):
+            line = json.dumps({name: _plain(value) for name, value in record.items()})
+        yield line + "\n"
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else as_text(value)
+
+
+def csv_line(cells: Sequence[Any]) -> str:
+    """Cells as one line of CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow(cells)
+    return stream.getvalue()
+
+
+def cell_of(value: Any) -> Any:
+    """A value as a table of text holds it."""
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
+
+
+# --- whole results ------------------------------------------------------------------------------------------------
+
+
+def rows(
+    result: Result, unread: Sequence[Problem], beside: Mapping[str, Sequence[Any]] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Scored captions first, then the records that could not be read, so that nothing is lost.
+
+    `beside` are columns of the input, which stand after those of the result.
+    """
     names = list(result.table)
     if unread and "problem" not in names:
         names.append("problem")
-    for record in result.records():
-        yield {name: record.get(name) for name in names}
+    passed = dict(beside or {})
+    for place, record in enumerate(result.records()):
+        yield {**{name: record.get(name) for name in names}, **{name: own[place] for name, own in passed.items()}}
     for problem in unread:
-        yield {**dict.fromkeys(names), "id": f"{problem.source}: {problem.record}", "problem": problem.reason}
+        empty = dict.fromkeys([*names, *passed])
+        yield {**empty, "id": f"{problem.source}: {problem.record}", "problem": problem.reason}
 
 
-def write_result(result: Result, path: str | Path, *, unread: list[Problem] | None = None) -> None:
+def write_result(
+    result: Result,
+    path: str | Path,
+    *,
+    unread: list[Problem] | None = None,
+    beside: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
     """Write jsonl, csv, parquet, or json (corpus scores and captions in one document)."""
     file = check_output(path)
-    found = rows(result, unread or [])
+    found = rows(result, unread or [], beside)
     with replacing(file) as temporary:
         if file.suffix.lower() == ".parquet":
-            _parquet(found, temporary, result.signatures)
+            write_parquet(found, temporary, result.signatures)
             return
         with temporary.open("w", encoding="utf-8", newline="") as stream:
             _text(result, found, stream, file.suffix.lower())
@@ -69,37 +299,36 @@ def _text(result: Result, found: Iterator[dict[str, Any]], stream: IO[str], kind
         json.dump({**result.summary(), "rows": list(found)}, stream, ensure_ascii=False, indent=1)
         stream.write("\n")
     elif kind == ".jsonl":
-        for row in found:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        stream.writelines(json_lines(found))
     else:
-        _csv(found, stream, result.signatures)
+        write_csv(found, stream, result.signatures)
 
 
-def _csv(found: Iterator[dict[str, Any]], stream: IO[str], signatures: dict[str, str]) -> None:
+def write_csv(found: Iterator[dict[str, Any]], stream: IO[str], signatures: Mapping[str, str]) -> None:
     """Rows, and in the last column of the first one the signatures as JSON: numbers without them cannot be compared."""
-    writer = None
+    said: str | None = json.dumps(signatures)
     for row in found:
-        said = json.dumps(signatures) if writer is None else None
-        if writer is None:
-            writer = csv.DictWriter(stream, [*row, "signatures"], lineterminator="\n")
-            writer.writeheader()
-        writer.writerow({**{name: _cell(value) for name, value in row.items()}, "signatures": said})
+        if said is not None:
+            stream.write(csv_line([*row, "signatures"]))
+        stream.write(csv_line([*(cell_of(value) for value in row.values()), said]))
+        said = None
 
 
-def _cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def _parquet(found: Iterator[dict[str, Any]], path: Path, signatures: dict[str, str]) -> None:
+def write_parquet(found: Iterator[dict[str, Any]], path: Path, signatures: Mapping[str, str]) -> None:
     """Rows, with the signatures in the file's metadata (`vericap.signatures`)."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    items = list(found)
-    names = list(items[0])
-    nested = {name for name in names if any(isinstance(item[name], dict) for item in items)}
-    columns = {
-        name: pa.array([_cell(item[name]) if name in nested else item[name] for item in items]) for name in names
-    }
-    table = pa.table(columns).replace_schema_metadata({"vericap.signatures": json.dumps(signatures)})
+    table = table_of(list(found)).replace_schema_metadata({SIGNATURES: json.dumps(signatures)})
     pq.write_table(table, path)
+
+
+def table_of(items: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
+    """Rows as an Arrow table; what is nested is JSON."""
+    import pyarrow as pa
+
+    from vericap.io.columns import column
+
+    names = list(dict.fromkeys(name for item in items for name in item))
+    nested = {name for name in names if any(isinstance(item.get(name), dict) for item in items)}
+    cells = {name: [item.get(name) for item in items] for name in names}
+    return pa.table({n: column([cell_of(c) for c in own] if n in nested else own) for n, own in cells.items()})

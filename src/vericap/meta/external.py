@@ -14,7 +14,7 @@ import numpy as np
 from vericap.core.errors import InputError, Problem
 from vericap.core.samples import Sample
 from vericap.core.typing import Floats
-from vericap.io.records import detect
+from vericap.io.kinds import detect
 from vericap.io.source import Source, lines, read, text
 from vericap.io.write import replacing
 
@@ -130,7 +130,7 @@ def _number(source: Source, name: str, value: Any) -> float:
 
 def _rows(source: Source) -> Iterator[Row]:
     """Records with all their columns; captions are not needed, so `vericap.io.records` would refuse them."""
-    kind = detect(source)
+    kind = detect(source.data, source.suffix, source.name)
     if kind == "parquet":
         return _parquet(source)
     if kind in ("csv", "tsv"):

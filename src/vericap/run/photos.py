@@ -60,18 +60,18 @@ class Pixels(Analysis[Value]):
 def look_at(batch: Batch, analyses: Sequence[Pixels[Any]], runtime: Runtime) -> list[list[Found]]:
     """What every analysis keeps of every image of a batch, from one pass over the photos."""
     folder = batch.settings.images
-    if batch.image_keys and folder is None:
+    if folder is None and not all(key in batch.photos for key in batch.image_keys):
         raise InputError(
             "the metrics asked for look at images; name their folder with `images=DIR`, "
             "or give objects with `objects=FILE` or features with `features=STORE`"
         )
-    files = [(key, _path(key, folder or Path())) for key in batch.image_keys]
+    files = [(key, batch.photos.get(key) or _path(key, folder or Path())) for key in batch.image_keys]
     rows = list(stream(files, analyses, runtime))
     return [[row[place] for row in rows] for place in range(len(analyses))]
 
 
 def stream(
-    files: Sequence[tuple[str, Path | Problem]], analyses: Sequence[Pixels[Any]], runtime: Runtime
+    files: Sequence[tuple[str, Path | bytes | Problem]], analyses: Sequence[Pixels[Any]], runtime: Runtime
 ) -> Iterator[list[Found]]:
     """What each analysis keeps of each file, files in order; a file is read when its turn comes."""
     wanted = [analysis.kind(runtime) for analysis in analyses]
@@ -147,11 +147,11 @@ def _path(key: str, folder: Path) -> Path | Problem:
         return Problem(key, str(error))
 
 
-def _read(key: str, path: Path | Problem) -> Photo | Problem:
+def _read(key: str, path: Path | bytes | Problem) -> Photo | Problem:
     if isinstance(path, Problem):
         return path
     try:
-        data = images.read(path)
+        data = path if isinstance(path, bytes) else images.read(path)
     except InputError as error:
         return Problem(key, str(error).removeprefix(f"{path}: "))
     return Photo(key, images.content_key(data), data)

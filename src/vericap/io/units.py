@@ -1,0 +1,230 @@
+"""Pieces of inputs that can be read on their own, in any order and in any process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vericap.core.errors import InputError, Problem
+from vericap.io import kinds
+from vericap.io.files import BLOCK, InputFile
+from vericap.io.records import Fields, Record, check_columns, of_objects, rename
+
+if TYPE_CHECKING:
+    import pyarrow
+
+RECORDS = 16_384  # in a unit, at the most
+BYTES = 64 << 20  # of a unit, at the most, unless a single record is larger
+LONGEST = 256 << 20  # bytes of one record
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of an input. Small and plain: it travels to other processes and into manifests.
+
+    `start` and `stop` are bytes of lines and tar files, rows of tables, places of `names` in a folder.
+    """
+
+    kind: str
+    path: str
+    name: str  # of the input in messages
+    start: int
+    stop: int
+    first: int  # number of its first line, row or record
+    folder: str = ""  # relative names of images start here
+    header: tuple[str, ...] = ()
+    group: int = 0  # row group or record batch the rows are in
+    names: tuple[str, ...] = ()
+
+
+@dataclass
+class Content:
+    """What a unit holds: its records, what is wrong with others, and its columns as they were given."""
+
+    records: list[Record] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    columns: pyarrow.Table | None = None  # a row per record
+    raw: list[dict[str, Any]] | None = None  # of formats without columns: what each record held
+
+
+# --- lines ------------------------------------------------------------------------------------------------------
+
+
+def line_units(file: InputFile, kind: str, *, records: int = RECORDS, size: int = BYTES) -> Iterator[Unit]:
+    """Units of whole lines."""
+    start, number, lines, place = _skipped_mark(file.path), 1, 0, 0
+    with file.path.open("rb") as stream:
+        stream.seek(start)
+        place = start
+        while block := stream.read(BLOCK):
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + place + 1
+            at = 0
+            while at < len(ends):
+                by_count = at + records - lines - 1  # the line that fills the unit by number,
+                by_size = int(np.searchsorted(ends, start + size, "right")) - 1  # and the last one inside its bytes
+                if by_count >= len(ends) and by_size >= len(ends) - 1:
+                    lines += len(ends) - at
+                    break
+                cut = min(by_count, max(by_size, at))
+                stop = int(ends[cut])
+                yield Unit(kind, str(file.path), file.name, start, stop, number, str(file.folder))
+                number, start, lines, at = number + lines + cut + 1 - at, stop, 0, cut + 1
+            place += len(block)
+            if place - start > LONGEST + size:
+                raise InputError(f"{file.name}: line {number + lines} is longer than {LONGEST >> 20} MB")
+    if place > start:
+        yield Unit(kind, str(file.path), file.name, start, place, number, str(file.folder))
+
+
+def _skipped_mark(path: Path) -> int:
+    """Bytes of a byte order mark."""
+    with path.open("rb") as stream:
+        return 3 if stream.read(3) == b"\xef\xbb\xbf" else 0
+
+
+def read_lines(unit: Unit, problems: list[Problem]) -> list[tuple[int, str | None]]:
+    """Numbered lines of a unit; a line that is not UTF-8 is reported and given as None, the others stay."""
+    with open(unit.path, "rb") as stream:
+        stream.seek(unit.start)
+        data = stream.read(unit.stop - unit.start)
+    try:
+        whole = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return list(_decoded(data, unit, problems))
+    if whole and not whole[-1]:
+        whole.pop()
+    return [(number, line.rstrip("\r")) for number, line in enumerate(whole, unit.first)]
+
+
+def _decoded(data: bytes, unit: Unit, problems: list[Problem]) -> Iterator[tuple[int, str | None]]:
+    raw = data.split(b"\n")
+    if raw and not raw[-1]:
+        raw.pop()
+    for number, line in enumerate(raw, unit.first):
+        try:
+            yield number, line.decode("utf-8").rstrip("\r")
+        except UnicodeDecodeError as error:
+            problems.append(Problem(f"line {number}", f"is not UTF-8 (byte {error.start} of the line)", unit.name))
+            yield number, None
+
+
+def read_text(unit: Unit, fields: Fields) -> Content:
+    """One caption per line; the line number is the id."""
+    found = Content()
+    found.records = [
+        {"id": str(number), "candidate": line, "where": f"line {number}", "numbered": True}
+        for number, line in read_lines(unit, found.problems)
+        if line is not None
+    ]
+    found.raw = [{} for _ in found.records]
+    return found
+
+
+def read_jsonl(unit: Unit, fields: Fields) -> Content:
+    """One JSON object per line."""
+    found = Content(raw=[])
+
+    def items() -> Iterator[tuple[str, Any]]:
+        for number, line in read_lines(unit, found.problems):
+            if line is None or not line.strip():
+                continue
+            try:
+                item = json.loads(line)
+            except json.JSONDecodeError as error:
+                reason = f"malformed JSON at column {error.colno}: {error.msg}"
+                found.problems.append(Problem(f"line {number}", reason, unit.name))
+            except (ValueError, RecursionError) as error:  # a number of 5,000 digits; a thousand brackets
+                found.problems.append(Problem(f"line {number}", f"JSON that cannot be read ({error})", unit.name))
+            else:
+                if isinstance(item, dict | str) and found.raw is not None:
+                    found.raw.append(item if isinstance(item, dict) else {})
+                yield f"line {number}", item
+
+    found.records = of_objects(items(), unit.name, found.problems, fields)
+    return found
+
+
+# --- tables as text -----------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """Lines of a file with the place where each ends; what is not UTF-8 is left out and reported by its reader."""
+
+    def __init__(self, stream: io.BufferedReader, place: int) -> None:
+        self.stream, self.place = stream, place
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self.stream.readline(LONGEST):
+            self.place += len(line)
+            yield line.decode("utf-8", "replace")
+
+
+def csv_units(
+    file: InputFile, kind: str, fields: Fields, *, records: int = RECORDS, size: int = BYTES
+) -> Iterator[Unit]:
+    """Units of whole rows: a cell may hold line breaks."""
+    csv.field_size_limit(LONGEST)
+    mark = _skipped_mark(file.path)
+    with file.path.open("rb") as stream:
+        stream.seek(mark)
+        first = stream.readline(LONGEST)
+        delimiter = kinds.delimiter_of(first.decode("utf-8", "replace"), kind)
+        stream.seek(mark)
+        lines = _Lines(stream, mark)
+        reader = csv.reader(lines, delimiter=delimiter)
+        try:
+            header = next((row for row in reader if row), None)
+            if header is None:
+                raise InputError(f"{file.name}: no header line was found")
+            header = [name.strip() for name in header]
+            check_columns(header, file.name, fields)
+            common = (kind, str(file.path), file.name)
+            start, line, count = lines.place, reader.line_num + 1, 0
+            for _ in reader:
+                count += 1
+                if count == records or lines.place - start >= size:
+                    yield Unit(*common, start, lines.place, line, str(file.folder), (delimiter, *header))
+                    start, line, count = lines.place, reader.line_num + 1, 0
+        except csv.Error as error:
+            raise InputError(f"{file.name}: line {reader.line_num}: {error}") from None
+    yield Unit(*common, start, lines.place, line, str(file.folder), (delimiter, *header))
+
+
+def read_csv(unit: Unit, fields: Fields) -> Content:
+    """Rows of a table that is written as text."""
+    found = Content(raw=[])
+    delimiter, *header = unit.header
+    good = [line for _, line in read_lines(unit, found.problems) if line is not None]
+    csv.field_size_limit(LONGEST)
+    reader = csv.reader(io.StringIO("\n".join(good), newline=""), delimiter=delimiter)
+    # An empty cell is a missing value everywhere but in the candidate, which may be an empty caption.
+    captions = {field for name, field in _known(header, fields) if name == "candidate"}
+    try:
+        for row in reader:
+            if not row:
+                continue
+            where = f"line {unit.first + reader.line_num - 1}"
+            if len(row) != len(header):
+                reason = f"has {len(row)} cells, the header has {len(header)}"
+                found.problems.append(Problem(where, reason, unit.name))
+                continue
+            cells = {n: c for n, c in zip(header, row) if c != "" or n in captions}
+            found.records.append({**rename(cells, fields), "where": where})
+            if found.raw is not None:
+                found.raw.append(dict(zip(header, row)))
+    except csv.Error as error:
+        raise InputError(f"{unit.name}: line {unit.first + reader.line_num - 1}: {error}") from None
+    return found
+
+
+def _known(header: list[str], fields: Fields) -> tuple[tuple[str, Any], ...]:
+    from vericap.io.records import known_fields
+
+    return known_fields(tuple(header), fields)[0]
