@@ -25,8 +25,9 @@ from vericap.core.keys import content_key
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.meta.datasets.systems import read_karpathy
-from vericap.text.caption_encoder import CaptionEncoder
-from vericap.text.encoder import Encoder, centre
+from vericap.text.encoders import normalise
+from vericap.text.encoders.captions import CaptionEncoder
+from vericap.text.encoders.gte_small import GteSmall
 from vericap.train import data
 from vericap.train.encoder import corpus
 
@@ -40,7 +41,7 @@ class Kept:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "gte-small.npz"
-        self._network = Encoder()
+        self._network = GteSmall()
         kept = (
             np.load(self._file) if self._file.is_file() else {"keys": np.zeros(0, "S64"), "vectors": np.zeros((0, 384))}
         )
@@ -58,7 +59,8 @@ class Kept:
             ordered = sorted(self._places, key=self._places.__getitem__)
             np.savez(self._file, keys=np.array(ordered, "S64"), vectors=np.array(self._vectors, np.float16))
         rows = [self._places[key] for key in keys]
-        return centre(np.array([self._vectors[row] for row in rows], dtype=np.float32), True)
+        vectors = np.array([self._vectors[row] for row in rows], dtype=np.float32)
+        return normalise(vectors - self._network.caption_mean())
 
 
 def scores(samples: Sequence[Sample], encode: Encode) -> np.ndarray:
@@ -118,7 +120,7 @@ def likeness(encode: Encode, teacher: Encode, texts: Sequence[str], name: str) -
 
 def states(encoder: Any, texts: Sequence[str]) -> dict[str, float | str]:
     """Mean cosine of word states with gte-small's, both centred."""
-    own, theirs = (part.token_states(texts).states.astype(np.float32) for part in (encoder, Encoder()))
+    own, theirs = (part.token_states(texts).states.astype(np.float32) for part in (encoder, GteSmall()))
     own, theirs = own - own.mean(axis=0), theirs - theirs.mean(axis=0)
     cosine = (own * theirs).sum(axis=1) / (np.linalg.norm(own, axis=1) * np.linalg.norm(theirs, axis=1))
     return {"word states: cosine": float(cosine.mean())}
@@ -153,7 +155,7 @@ def main() -> None:
     many = [text for five in data.coco([ROOT / "coco/captions_val2014.json.gz"]).captions for text in five]
     many = random.Random(0).sample(sorted(set(many)), 20_000)
     rows: dict[str, dict[str, float | str]] = {}
-    networks: list[tuple[str, Any, Encode, Path]] = [("gte-small", Encoder(), teacher, shipped.folder("encoder"))]
+    networks: list[tuple[str, Any, Encode, Path]] = [("gte-small", GteSmall(), teacher, shipped.folder("encoder"))]
     for folder in args.folders:
         student = CaptionEncoder(folder)
         networks.append((str(folder), student, student.encode, folder))

@@ -43,8 +43,9 @@ Matrix = Callable[[Batch, str], np.ndarray]  # batch of all captions, model -> (
 
 def vse_matrix(batch: Batch, model: str) -> np.ndarray:
     encoder, vectors, regions = VseWeights(model), RegionVectors(model), Regions.of(batch.settings)
-    analysed(batch, encoder, vectors, regions, Sentences())
-    return batch[encoder].matrix(batch[vectors], batch[regions].mask, batch[Sentences()])
+    sentences = Sentences(encoder=encoder.text_encoder)
+    analysed(batch, encoder, vectors, regions, sentences)
+    return batch[encoder].matrix(batch[vectors], batch[regions].mask, batch[sentences])
 
 
 def scan_matrix(batch: Batch, model: str) -> np.ndarray:
@@ -73,9 +74,10 @@ def faier_matrix(batch: Batch, model: str) -> np.ndarray:
 
 def faier_plus_matrix(batch: Batch, model: str) -> np.ndarray:
     weights, graphs, regions = FaierPlusWeights(model), Graphs.of(batch.settings), Regions.of(batch.settings)
-    phrases, vectors = PhraseVectors(graphs), RegionVectors(weights.encoder.name)
-    analysed(batch, weights, TokenStates(), graphs, phrases, regions, vectors)
-    texts = ReadTexts(batch.texts, batch[TokenStates()], batch[graphs], batch[phrases])
+    reader, vectors = weights.text_encoder, RegionVectors(weights.encoder.name)
+    read = (TokenStates(reader), Sentences(encoder=reader), graphs, PhraseVectors(graphs, reader))
+    analysed(batch, weights, *read, regions, vectors)
+    texts = ReadTexts(batch.texts, *(batch[key] for key in read))
     return FaierPlusScorer(batch[weights], texts, batch[regions], batch[vectors]).matrix()
 
 

@@ -104,7 +104,7 @@ class Judges:
         ]
         batch, encoder = self._batch(samples, folder), VseWeights(str(folder))
         vectors, mask = batch[RegionVectors(str(folder))], batch[Regions()].mask
-        scores = batch[encoder].matrix(vectors, mask, batch[Sentences()])
+        scores = batch[encoder].matrix(vectors, mask, batch[Sentences(encoder="gte-small")])
         found = recall(scores[:, batch.candidates])
         return {"expert": tau, "pascal": accuracy, "i2t": found["i2t_r1"], "t2i": found["t2i_r1"], **found}
 

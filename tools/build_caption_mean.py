@@ -18,7 +18,7 @@ import numpy as np
 from build_encoder import describe
 
 from vericap.core import shipped
-from vericap.text.encoder import Encoder
+from vericap.text.encoders.gte_small import GteSmall
 
 
 def coco(folder: Path) -> list[str]:
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--captions", type=int, default=10_000, help="how many of each, drawn at random")
     args = parser.parse_args()
-    encoder = Encoder()
+    encoder = GteSmall()
     means = [
         encoder.encode(random.Random(0).sample(texts, args.captions), centred=False).mean(axis=0)
         for texts in (coco(args.data), flickr8k(args.data))

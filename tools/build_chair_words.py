@@ -6,7 +6,7 @@ The lists were written for vericap: hyponyms of each class in WordNet and the wo
 training captions were looked through, and a word was taken where a reader would call the annotated object so.
 A word that may name several classes ("bike", "van", "calf") lists them all and is wrong where none is there.
 A word whose everyday use is wider than the class ("plant", "bag", "glass", "seat", "desk") is left out: CHAIR
-must not call an object invented that is merely annotated by another name.
+must not call an object invented that is merely annotated by another name. Japanese words: `chair_words_ja.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import argparse
 import hashlib
 import json
 from pathlib import Path
+
+import chair_words_ja
 
 # class: words, comma-separated. Plurals are added.
 CLASSES = """
@@ -269,11 +271,17 @@ carrot, baby carrots, baby bottle, baby crib, baby food, baby powder, baby seat,
 baby grand, child seat, child's room, kid's room, kids room, kids menu, men's room, mens room, women's
 room, men's restroom, women's restroom, ladies room, boys room, girls room, officer uniform, police dog,
 mother board, motherboard, mother nature, driver seat, driver's seat, passenger seat, passenger window,
-passenger side, driver side, human size, human sized, life size human
+passenger side, driver side, human size, human sized, life size human, bed of, bull's eye, elephant ear, bird of
+paradise, remote controlled, remote control car, remote control plane, remote control airplane, remote control
+helicopter, remote control boat, goose bumps, horse shoe, horse radish, dog tag, cat fish, bear hug, fork
+in the road, mouse trap, car key, train ticket, bus ticket, boat ticket, bus pass, couch potato, duck tape, bench
+press, paper airplane, paper plane, paper boat, man power, dog days, bull's eye, rocking horse, saw horse, sea
+horse, hobby horse, horse fly, guinea pig, bird's eye view, worm's eye view, pitcher's mound, batter's box,
+catcher's box, farmer's market, farmers market, driver's license, player's bench, ladies' room, men's wear
 """
 
 # A word of the table after or before one of these is a likeness, not the object.
-LIKENESS_BEFORE = ["toy", "stuffed", "plush", "model", "fake", "rubber", "cartoon", "lego", "miniature"]
+LIKENESS_BEFORE = ["toy", "stuffed", "plush", "model", "fake", "rubber", "cartoon", "lego", "miniature", "inflatable", "origami"]
 LIKENESS_AFTER = [
     "statue",
     "statues",
@@ -284,8 +292,11 @@ LIKENESS_AFTER = [
     "costume",
     "costumes",
 ]
-LIKENESS_AFTER += ["shaped", "print", "printed", "themed"]
+LIKENESS_AFTER += ["shaped", "print", "printed", "themed", "patterned", "pattern", "motif", "decal", "decals"]
+LIKENESS_AFTER += ["sticker", "stickers", "emblem", "logo", "ornament", "ornaments", "balloon", "balloons"]
+LIKENESS_AFTER += ["doll", "dolls", "puppet", "puppets", "mask", "masks"]
 LIKENESS_OF = ["statue", "statues", "sculpture", "sculptures", "painting", "drawing", "mural", "figurine"]
+LIKENESS_OF += ["paintings", "drawings", "murals", "figurines", "carving", "tattoo", "cutout", "replica"]
 
 IRREGULAR = {
     "person": "persons", "man": "men", "baseman": "basemen", "woman": "women", "child": "children", "lady": "ladies",
@@ -362,12 +373,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / "words.json"
-    target.write_text(json.dumps(build(), indent=0) + "\n", "utf-8")
+    tables = {"words.json": build(), "words_ja.json": chair_words_ja.build()}
+    for name, table in tables.items():
+        (folder / name).write_text(json.dumps(table, indent=0, ensure_ascii=False) + "\n", "utf-8")
     meta = {
         "title": "words for the 80 COCO classes",
-        "version": "1",
-        "files": {target.name: hashlib.sha256(target.read_bytes()).hexdigest()},
+        "version": "2",
+        "files": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables},
         "licence": "Apache-2.0, as vericap",
         "source": "written for vericap from WordNet 3.0 and the words of COCO training captions",
         "built_by": "tools/build_chair_words.py",

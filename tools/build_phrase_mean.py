@@ -17,7 +17,7 @@ import numpy as np
 
 from vericap.core.shipped import sha256
 from vericap.graphs.english import parse_many
-from vericap.text.encoder import Encoder, name
+from vericap.text.encoders.gte_small import GteSmall, name
 
 TARGET = Path(__file__).resolve().parent.parent / "src" / "vericap" / "data" / "phrases"
 CAPTIONS, PHRASES = 10_000, 12_000
@@ -32,7 +32,7 @@ def main() -> None:
     draw = random.Random(0)
     graphs = parse_many(draw.sample(texts, CAPTIONS))
     phrases = sorted({phrase for graph in graphs for phrase in graph.phrases()})
-    vectors = Encoder().encode(draw.sample(phrases, PHRASES), centred=False)
+    vectors = GteSmall().encode(draw.sample(phrases, PHRASES), centred=False)
     TARGET.mkdir(parents=True, exist_ok=True)
     np.save(TARGET / "phrase_mean.npy", vectors.mean(axis=0, dtype=np.float64).astype(np.float32))
     meta = {

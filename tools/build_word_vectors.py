@@ -20,13 +20,15 @@ from build_caption_mean import coco, flickr8k
 from vericap.core import shipped
 from vericap.core.batch import Batch
 from vericap.core.samples import Sample
-from vericap.text.encoder import Encoder
-from vericap.text.encoder import name as encoder_name
+from vericap.run.analyses import Tokens
+from vericap.run.plan import analysed
+from vericap.text.encoders import open_encoder
 from vericap.text.stopwords import is_content
 
 
 def frequent(texts: list[str], count: int) -> list[str]:
-    tokens = Batch.of(Sample(str(i), text) for i, text in enumerate(texts)).analysis("tokens")
+    batch = Batch.of(Sample(str(i), text) for i, text in enumerate(texts))
+    tokens = analysed(batch, Tokens())[Tokens()]
     counts = Counter(dict(enumerate(np.bincount(tokens.ids, minlength=len(tokens.vocabulary)).tolist())))
     ranked = (tokens.vocabulary[i] for i, _ in counts.most_common())
     return [word for word in ranked if is_content(word)][:count]
@@ -38,7 +40,8 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=10_000)
     args = parser.parse_args()
     words = frequent([*coco(args.data), *flickr8k(args.data)], args.words)
-    vectors = Encoder().encode(words, centred=False)
+    encoder = open_encoder()
+    vectors = encoder.encode(words, centred=False)
     scales = np.abs(vectors).max(axis=1) / 127
     table = np.rint(vectors / scales[:, None]).astype(np.int8)
     folder = shipped.ROOT / "word_vectors"
@@ -47,11 +50,11 @@ def main() -> None:
     np.save(folder / "scales.npy", scales.astype(np.float32))
     np.save(folder / "mean.npy", (table * scales[:, None]).mean(axis=0).astype(np.float32))
     (folder / "words.txt").write_text("\n".join(words), "utf-8")
-    (folder / "LICENSE").write_text((shipped.ROOT / "encoder/LICENSE").read_text("utf-8"), "utf-8")
+    (folder / "LICENSE").write_text((shipped.ROOT / "caption_encoder/LICENSE").read_text("utf-8"), "utf-8")
     files = ("vectors.npy", "scales.npy", "mean.npy", "words.txt")
     meta = {
         "what": "vectors of frequent caption words: the sentence encoder on single words",
-        "encoder": encoder_name(),
+        "encoder": encoder.name,
         "licence": "MIT, as the encoder (LICENSE in this folder)",
         "source": "words of the COCO and Flickr8k training captions",
         "made_by": "tools/build_word_vectors.py",

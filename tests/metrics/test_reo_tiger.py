@@ -27,8 +27,10 @@ from vericap.metrics.reo.measures import residual
 from vericap.models.word_meanings import Meanings, content
 from vericap.run.analyses import PhotoRegions, ScanWeights, TokenStates, WordMeanings
 from vericap.run.plan import Plan, analysed
-from vericap.text.encoder import StateTable
+from vericap.text.encoders import StateTable
 from vericap.vision.store import RegionTable
+
+STATES = TokenStates(ScanWeights().text_encoder)
 
 WIDTH, GIVEN = 6, 8
 
@@ -70,7 +72,7 @@ def batch_of(samples: list[Sample], *, fingerprint: str = "f", lost: int = -1, b
         for j, word in enumerate(text.split()):
             place = text.index(word, place)
             spans[start + 1 + j] = place, place + len(word)
-    batch.put(TokenStates(), StateTable(offsets, states.astype(np.float16), np.zeros(total, np.int32), spans))
+    batch.put(STATES, StateTable(offsets, states.astype(np.float16), np.zeros(total, np.int32), spans))
     return batch
 
 
@@ -102,7 +104,7 @@ def loop(batch: Batch, row: int, kind: str, model_path: str) -> tuple[float, flo
     scan, found = batch[ScanWeights(model_path)], batch[PhotoRegions()]
     image = batch.images[row]
     regions = scan.regions(found.features[image])[found.mask[image]]
-    words = scan.words(batch.texts, batch[TokenStates()])
+    words = scan.words(batch.texts, batch[STATES])
 
     def contexts(text: int) -> np.ndarray:
         h = words[text]
@@ -303,7 +305,7 @@ def test_a_model_with_a_vocabulary_asks_for_no_encoder(tmp_path: Path) -> None:
         Sample("c", "zebras graze", ("two men",), "1"),
     ]
     batch = batch_of(samples)
-    assert TokenStates() not in closure(metric.requires(batch.settings), batch.settings)
+    assert STATES not in closure(metric.requires(batch.settings), batch.settings)
     assert "encoder:" not in metric.signature(batch)
     found = scored(metric, batch)
     assert found.problems == {2: "no word of the candidate is known to the model"}

@@ -11,7 +11,7 @@ from vericap.metrics.registry import make, resolve
 from vericap.run.analyses import Sentences
 from vericap.run.engine import Run
 from vericap.run.results import Result
-from vericap.text.encoder import Encoder
+from vericap.text.encoders import open_encoder
 
 REFERENCES = ("a dog runs across the grass", "two people ride bicycles on a road")
 SAMPLES = [
@@ -32,7 +32,7 @@ def test_scores_follow_meaning_and_are_cosines_of_the_encoder() -> None:
     mean, best = result["sentence"], result["sentence:pool=best"]
     assert mean[0] == pytest.approx(1.0, abs=1e-5)
     assert best[1] > best[2] + 0.3
-    vectors = Encoder().encode([SAMPLES[1].candidate, *REFERENCES])
+    vectors = open_encoder().encode([SAMPLES[1].candidate, *REFERENCES])
     cosines = vectors[1:] @ vectors[0]
     assert mean[1] == pytest.approx(cosines.mean(), abs=1e-5)
     assert best[1] == pytest.approx(cosines.max(), abs=1e-5)
@@ -41,7 +41,7 @@ def test_scores_follow_meaning_and_are_cosines_of_the_encoder() -> None:
     reasons = {SAMPLES[row].id: why for row, why in result.statistics["sentence"].problems.items()}
     assert "no reference" in reasons["alone"]
     assert "no word and scores 0" in reasons["empty"]
-    assert "|encoder:gte-small" in result.corpus["sentence"].signature
+    assert "|encoder:vericap-captions-" in result.corpus["sentence"].signature
 
 
 @pytest.mark.parametrize("text", ["", "  ", "???", "\U0001f600"])

@@ -21,7 +21,7 @@ from vericap.metrics.clipscore import ClipScore, RefClipScore, harmonic
 from vericap.metrics.vse import Vse
 from vericap.models import clip, vse
 from vericap.run import photos
-from vericap.run.analyses import ClipImages, PhotoRegions, Sentences
+from vericap.run.analyses import ClipImages, PhotoRegions, Sentences, VseWeights
 from vericap.run.engine import Run
 from vericap.run.plan import analysed
 from vericap.vision.store import RegionTable
@@ -90,7 +90,7 @@ def batch_of(fingerprint: str = "f") -> Batch:
     one = (np.random.default_rng(0).normal(size=(3, 6)), np.tile([0, 0, 1, 1], (3, 1)))
     batch.put(PhotoRegions(), RegionTable.of([one, None, None], fingerprint, {1: "gone"}))
     texts = np.random.default_rng(2).normal(size=(len(batch.texts), 4)).astype(np.float32)
-    batch.put(Sentences(), texts / np.linalg.norm(texts, axis=1, keepdims=True))
+    batch.put(Sentences(encoder=VseWeights().text_encoder), texts / np.linalg.norm(texts, axis=1, keepdims=True))
     return batch
 
 

@@ -13,17 +13,17 @@ from vericap.run.analyses import Sentences, TokenStates
 from vericap.run.cache import Cache
 from vericap.run.encoding import CachedEncoder
 from vericap.run.plan import analysed
-from vericap.text.encoder import Encoder
+from vericap.text.encoders.gte_small import GteSmall
 
 CAPTIONS = ["a dog runs across the grass", "a brown dog is running on a lawn", "two people ride bicycles", ""]
 
 
 def test_cached_vectors_are_the_fresh_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path)
-    first = CachedEncoder(Encoder(), cache)
+    first = CachedEncoder(GteSmall(), cache)
     vectors, states = first.encode(CAPTIONS), first.token_states(CAPTIONS)
-    assert np.array_equal(Encoder().encode(CAPTIONS), vectors)
-    network = Encoder()
+    assert np.array_equal(GteSmall().encode(CAPTIONS), vectors)
+    network = GteSmall()
     monkeypatch.setattr(network, "session", lambda: pytest.fail("nothing should be computed again"))
     second = CachedEncoder(network, cache)
     assert np.array_equal(second.encode(CAPTIONS), vectors)

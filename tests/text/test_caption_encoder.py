@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from vericap.core import shipped
 from vericap.core.errors import InputError
-from vericap.text import encoder as gte
-from vericap.text.caption_encoder import CaptionEncoder, Pieces, plain
+from vericap.text.encoders import normalise
+from vericap.text.encoders.captions import CaptionEncoder, Pieces, plain
+from vericap.text.encoders.gte_small import GteSmall
 
 CAPTIONS = [
     "a dog runs across the grass",
@@ -40,7 +41,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> CaptionEncoder:
     torch.manual_seed(0)
     table = export.teacher_table()
     config = EncoderConfig(len(table), width=32, layers=2, heads=2, inner=48)
-    model = EncoderModule(config, table, gte.caption_mean(), np.zeros(384, dtype=np.float32))
+    model = EncoderModule(config, table, GteSmall().caption_mean(), np.zeros(384, dtype=np.float32))
     folder = tmp_path_factory.mktemp("caption-encoder")
     phrases = ["dog", "brown dog", "man ride horse"]
     return export.write(model, folder, captions=[CAPTIONS[:3]], phrases=phrases, describe={"name": "tiny"})
@@ -129,7 +130,7 @@ def test_means_are_those_of_its_own_space(encoder: CaptionEncoder) -> None:
     raw = encoder.encode(CAPTIONS[:3], centred=False)
     assert encoder.caption_mean() == pytest.approx(raw.mean(axis=0), abs=1e-5)
     assert encoder.phrase_mean().shape == (384,)
-    moved = gte.normalise(raw - encoder.caption_mean())
+    moved = normalise(raw - encoder.caption_mean())
     assert encoder.encode(CAPTIONS[:3]) == pytest.approx(moved, abs=1e-3)
 
 

@@ -12,7 +12,8 @@ pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install
 
 from vericap.core.errors import MissingPart
 from vericap.text import japanese, wordnet_ja
-from vericap.text.japanese import representative, tokenize
+from vericap.text.japanese import tokenize
+from vericap.text.japanese_spelling import representative
 
 
 def test_tokens_have_one_width_and_no_marks() -> None:
@@ -50,12 +51,12 @@ def test_spellings_that_stay(word: str) -> None:
 
 
 def test_missing_tokenizer_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    japanese._tokenizer.cache_clear()
+    japanese.sudachi.cache_clear()
     monkeypatch.setitem(sys.modules, "sudachipy", None)
     with pytest.raises(MissingPart, match=r"vericap\[ja\]"):
         tokenize(["犬"])
     monkeypatch.undo()
-    japanese._tokenizer.cache_clear()
+    japanese.sudachi.cache_clear()
 
 
 def test_vectors() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from vericap.core.errors import InputError
 from vericap.text import vector_files
-from vericap.text.encoder import Encoder
+from vericap.text.encoders import open_encoder
 from vericap.text.stopwords import is_content
 from vericap.text.tokens import tokenize
 from vericap.text.vectors import TableVectors, nearest, open_vectors, prepare, shipped_vectors
@@ -127,7 +127,7 @@ def test_shipped_table_is_the_encoder_on_single_words(tmp_path: Path) -> None:
     source = open_vectors(folder=tmp_path)
     rows, known = source.rows(["dog", "surfboard", "xylophonist", ""])
     assert known.tolist() == [True, True, True, False]
-    fresh = Encoder().encode(["dog", "surfboard", "xylophonist"], centred=False)
+    fresh = open_encoder().encode(["dog", "surfboard", "xylophonist"], centred=False)
     assert (prepare(rows, known, None, normalise=True)[:3] * fresh).sum(axis=1) == pytest.approx(np.ones(3), abs=1e-3)
     assert shipped_vectors()["words"] == 10_000
 

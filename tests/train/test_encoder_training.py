@@ -17,8 +17,9 @@ import torch
 
 from vericap.core import shipped
 from vericap.core.errors import InputError, VericapError
-from vericap.text import encoder as gte
-from vericap.text.caption_encoder import CaptionEncoder, Pieces
+from vericap.text.encoders import normalise
+from vericap.text.encoders.captions import CaptionEncoder, Pieces
+from vericap.text.encoders.gte_small import GteSmall
 from vericap.train.encoder import command, corpus, export
 from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
 from vericap.train.encoder.network import EncoderConfig, EncoderModule
@@ -165,7 +166,7 @@ def test_the_written_network_says_what_the_trained_one_says(files: Path, work: P
     torch.manual_seed(0)
     table = export.teacher_table()
     config = EncoderConfig(len(table), width=64, layers=2, heads=4, inner=96)
-    model = EncoderModule(config, table, gte.caption_mean(), np.zeros(384, dtype=np.float32))
+    model = EncoderModule(config, table, GteSmall().caption_mean(), np.zeros(384, dtype=np.float32))
     with torch.no_grad():
         model.differences.normal_(0, 0.5)
         model.piece_weight.normal_()
@@ -176,7 +177,7 @@ def test_the_written_network_says_what_the_trained_one_says(files: Path, work: P
     with torch.no_grad():
         parts = groups(pieces)
         found = model(parts).sentences[torch.argsort(torch.cat([part.rows for part in parts]))]
-    expected = gte.normalise(found.numpy() + gte.caption_mean())
+    expected = normalise(found.numpy() + GteSmall().caption_mean())
     assert (made.encode(texts, centred=False) * expected).sum(axis=1).min() > 0.995
     with torch.no_grad():
         alone = model(groups(pieces[:1]))
@@ -210,7 +211,7 @@ def test_lessons_find_the_states_of_each_text(files: Path, work: Path, tmp_path:
     texts = corpus.read(work / "corpus.jsonl")[:600]
     lessons = Lessons(texts, work / "teacher", Pieces(shipped.path("encoder", "tokenizer.json")))
     assert lessons.has_states(0)
-    expected = gte.Encoder().token_states([texts[5].text]).states
+    expected = GteSmall().token_states([texts[5].text]).states
     assert lessons.states(5) == pytest.approx(expected, abs=0.1)
     mean = lessons.states(5).astype(np.float32).mean(axis=0)
     assert lessons.vectors[5] == pytest.approx(mean / np.linalg.norm(mean), abs=2e-3)

@@ -135,7 +135,7 @@ def _runtime() -> Runtime:
 def _opened(vectors: str) -> WordVectors:
     from vericap.text.vectors import open_vectors
 
-    return open_vectors(vectors, folder=_runtime().folder, reader=_runtime().encoder)
+    return open_vectors(vectors, folder=_runtime().folder, readers=_runtime().encoder)
 
 
 def _texts(name: str) -> list[str]:

@@ -15,6 +15,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.metrics.toolbox import NO_REFERENCE, NO_WORD, reference_cosines, row_means, wordless
 from vericap.run.analyses import Sentences
+from vericap.text.encoders import CAPTIONS, HELP
 
 
 class Sentence(Metric):
@@ -24,13 +25,17 @@ class Sentence(Metric):
     languages = ("en", "ja")
     options: ClassVar[Mapping[str, Option]] = {
         "pool": Option("mean", "over references: their mean cosine, or the best one", choices=("mean", "best")),
+        "encoder": Option(CAPTIONS, f"{HELP} (English)"),
     }
 
+    def _sentences(self, settings: Settings) -> Sentences:
+        return Sentences(settings.lang, self.opt.encoder)
+
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (Sentences(settings.lang),)
+        return (self._sentences(settings),)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        cosines, rows = reference_cosines(batch, batch[Sentences(batch.settings.lang)])
+        cosines, rows = reference_cosines(batch, batch[self._sentences(batch.settings)])
         if self.opt.pool == "mean":
             score = row_means(cosines, rows, len(batch))
         else:
@@ -49,7 +54,7 @@ class Sentence(Metric):
     ) -> list[Explanation | None]:
         """The cosine to each reference that holds a word, nearest first; long references are cut."""
         some = batch.select(rows)
-        cosines, place = reference_cosines(some, batch[Sentences(batch.settings.lang)])
+        cosines, place = reference_cosines(some, batch[self._sentences(batch.settings)])
         texts = [some.texts[text] for text in some.reference_index[batch.worded()[some.reference_index]]]
         silent = wordless(some)
         near: list[list[tuple[float, str]]] = [[] for _ in rows]

@@ -21,6 +21,7 @@ from vericap.metrics.spice import why_not
 from vericap.metrics.toolbox import reference_cosines, row_means
 from vericap.run.analyses import Graphs, PhraseVectors, Sentences
 from vericap.run.progress import progress
+from vericap.text.encoders import CAPTIONS, HELP
 
 SAID = 0.5  # similarity from which a claim of the references counts as said by the caption, in explanations
 
@@ -36,15 +37,19 @@ class SpiceSoft(Metric):
         "relations": Option(RELATIONS, "weight of a relation; objects and attributes have 1"),
         "whole": Option(0.5, "weight of the whole caption's cosine to the references beside the tuples'"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
+        "encoder": Option(CAPTIONS, HELP),
     }
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        graphs = Graphs.of(settings, self.opt.parser)
-        whole = (Sentences(settings.lang),) if self.opt.whole else ()
-        return (graphs, PhraseVectors(graphs), *whole)
+        phrases = self._phrases(settings)
+        whole = (Sentences(settings.lang, self.opt.encoder),) if self.opt.whole else ()
+        return (phrases.graphs, phrases, *whole)
+
+    def _phrases(self, settings: Settings) -> PhraseVectors:
+        return PhraseVectors(Graphs.of(settings, self.opt.parser), self.opt.encoder)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        said = ClaimSimilarity(batch, Graphs.of(batch.settings, self.opt.parser), self.opt.relations)
+        said = ClaimSimilarity(batch, self._phrases(batch.settings), self.opt.relations)
         table = np.full((len(batch), 2 + len(KINDS)), np.nan)
         problems: dict[int, str] = {}
         for row in progress(range(len(batch)), what="spice-soft", total=len(batch), show=batch.settings.progress):
@@ -60,7 +65,7 @@ class SpiceSoft(Metric):
     def _scores(self, batch: Batch, tuples: Floats) -> Floats:
         if not self.opt.whole:
             return tuples
-        cosines, rows = reference_cosines(batch, batch[Sentences(batch.settings.lang)])
+        cosines, rows = reference_cosines(batch, batch[Sentences(batch.settings.lang, self.opt.encoder)])
         whole = row_means(cosines, rows, len(batch))
         return np.asarray((1 - self.opt.whole) * tuples + self.opt.whole * whole)
 
@@ -68,7 +73,7 @@ class SpiceSoft(Metric):
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
         """Each claim beside the nearest one of the references, least supported first, and what the caption lacks."""
-        said = ClaimSimilarity(batch, Graphs.of(batch.settings, self.opt.parser), self.opt.relations)
+        said = ClaimSimilarity(batch, self._phrases(batch.settings), self.opt.relations)
         found: list[Explanation | None] = []
         for row in rows:
             if said.why_not(row):
@@ -105,10 +110,10 @@ class SpiceSoft(Metric):
 class ClaimSimilarity:
     """What the candidates and references of a batch claim, and how alike the claims are."""
 
-    def __init__(self, batch: Batch, graphs: Graphs, relations: float) -> None:
-        self.graphs = batch[graphs]
+    def __init__(self, batch: Batch, phrases: PhraseVectors, relations: float) -> None:
+        self.graphs = batch[phrases.graphs]
         self._batch = batch
-        self._vectors = batch[PhraseVectors(graphs)]
+        self._vectors = batch[phrases]
         self._relations = relations
         self._claims: dict[int, GraphClaims] = {}
         self._merged: dict[bytes, tuple[GraphClaims, Floats32]] = {}  # several candidates share their references

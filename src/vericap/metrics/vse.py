@@ -30,7 +30,11 @@ class Vse(Metric):
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         regions = (Regions.of(settings), RegionVectors(self.opt.model))
-        return (Sentences(), *regions, VseWeights(self.opt.model))
+        return (self._sentences, *regions, VseWeights(self.opt.model))
+
+    @property
+    def _sentences(self) -> Sentences:
+        return Sentences(encoder=VseWeights(self.opt.model).text_encoder)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         regions = batch[Regions.of(batch.settings)]
@@ -38,7 +42,7 @@ class Vse(Metric):
         scores = np.full(len(batch), np.nan)
         rows = judged(batch, problems)
         if rows.size:
-            texts = batch[Sentences()][batch.candidates[rows]]
+            texts = batch[self._sentences][batch.candidates[rows]]
             vectors = batch[RegionVectors(self.opt.model)]
             scores[rows] = batch[VseWeights(self.opt.model)].pairs(vectors, regions.mask, batch.images[rows], texts)
         return Statistics(scores, problems)
@@ -54,7 +58,7 @@ class Vse(Metric):
         regions, image = batch[Regions.of(batch.settings)], batch.images[row]
         inside = regions.mask[image]
         text = batch.candidates[row]
-        cosines = batch[RegionVectors(self.opt.model)][image][inside] @ batch[Sentences()][text]
+        cosines = batch[RegionVectors(self.opt.model)][image][inside] @ batch[self._sentences][text]
         boxes, best = regions.boxes[image][inside], int(cosines.argmax())
         facts = {
             "whole_image": float(cosines[0]),

@@ -10,7 +10,7 @@ import numpy as np
 from vericap.core.keys import content_key
 from vericap.core.typing import Floats16, Floats32, Ints
 from vericap.run.progress import Bar
-from vericap.text import encoder
+from vericap.text.encoders import SentenceEncoder, StateTable, distinct_texts, normalise
 
 if TYPE_CHECKING:
     from vericap.run.cache import Cache, NoCache
@@ -21,15 +21,20 @@ _CHUNK = 2048  # texts between two writes to the cache
 class CachedEncoder:
     """Sentence vectors and token states by content. The network is opened when a text is new."""
 
-    def __init__(self, network: encoder.Encoder, cache: Cache | NoCache, *, progress: bool = False) -> None:
+    def __init__(self, network: SentenceEncoder, cache: Cache | NoCache, *, progress: bool = False) -> None:
         self._network = network
-        self._cache = cache.part(encoder.kind())
+        self._cache = cache.part(f"encoder-{network.name}")
         self._progress = progress
+        self.phrase_mean = network.phrase_mean
+
+    @property
+    def width(self) -> int:
+        return self._network.width
 
     def encode(self, texts: Sequence[str], *, centred: bool = True) -> Floats32:
-        """Unit vectors (texts, 384); `centred` removes the mean vector of training captions first."""
-        distinct, inverse = encoder.distinct_texts(texts)
-        vectors = np.empty((len(distinct), encoder.WIDTH), dtype=np.float32)
+        """Unit vectors (texts, width); `centred` removes the mean vector of captions first."""
+        distinct, inverse = distinct_texts(texts)
+        vectors = np.empty((len(distinct), self._network.width), dtype=np.float32)
 
         def take(place: int, stored: bytes) -> None:
             vectors[place] = np.frombuffer(stored, dtype=np.float16)
@@ -38,22 +43,26 @@ class CachedEncoder:
             return self._network.sentences([distinct[i] for i in places])
 
         self._fill("sentence", distinct, take, make, what="sentence vectors")
-        return encoder.centre(vectors, centred)[inverse]
+        return normalise(vectors - self._network.caption_mean() if centred else vectors)[inverse]
 
-    def token_states(self, texts: Sequence[str]) -> encoder.StateTable:
-        """Last-layer states of every word piece of every text."""
-        distinct, inverse = encoder.distinct_texts(texts)
-        pieces = encoder.tokenised(distinct)
+    def phrases(self, phrases: Sequence[str]) -> Floats32:
+        """Unit vectors of scene-graph phrases after what all phrases share is taken away."""
+        return self._network.phrases(self.encode(phrases, centred=False))
+
+    def token_states(self, texts: Sequence[str]) -> StateTable:
+        """States of every word piece of every text."""
+        distinct, inverse = distinct_texts(texts)
+        cuts = self._network.cut(distinct)
         states: list[Any] = [None] * len(distinct)
 
         def take(place: int, stored: bytes) -> None:
-            states[place] = np.frombuffer(stored, dtype=np.float16).reshape(-1, encoder.WIDTH)
+            states[place] = np.frombuffer(stored, dtype=np.float16).reshape(-1, self._network.width)
 
         def make(places: Ints) -> Iterable[Floats16]:
-            return self._network.piece_states([pieces[i] for i in places])
+            return self._network.piece_states([cuts[i] for i in places])
 
         self._fill("tokens", distinct, take, make, what="token vectors")
-        return encoder.joined([(states[i], pieces[i]) for i in inverse])
+        return StateTable.of([states[i] for i in inverse], [cuts[i] for i in inverse], self._network.width)
 
     def _fill(
         self,

@@ -15,7 +15,7 @@ from vericap.run.progress import Bar
 if TYPE_CHECKING:
     from vericap.run.cache import Cache, NoCache
     from vericap.run.encoding import CachedEncoder
-    from vericap.text.encoder import Encoder
+    from vericap.text.encoders import SentenceEncoder
     from vericap.vision.detector_source import Detects
     from vericap.vision.regions import Extractor
 
@@ -65,18 +65,18 @@ class Runtime:
 
     # --- networks -----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def encoder(self) -> CachedEncoder:
-        """The sentence encoder, with this run's cache."""
+    def encoder(self, name: str = "captions") -> CachedEncoder:
+        """A sentence encoder (`text.encoders`), with this run's cache."""
         from vericap.run.encoding import CachedEncoder
 
-        return CachedEncoder(self.network(), self.cache, progress=self.progress)
+        return CachedEncoder(self.network(name), self.cache, progress=self.progress)
 
-    def network(self) -> Encoder:
-        """The sentence encoder alone."""
-        from vericap.text.encoder import Encoder
+    def network(self, name: str = "captions") -> SentenceEncoder:
+        """A sentence encoder alone; a folder that was written anew is read anew."""
+        from vericap.text.encoders import encoder_name, open_encoder
 
-        return self.once(("encoder", self.threads), lambda: Encoder(threads=self.threads))
+        key = ("encoder", name, encoder_name(name), self.threads)
+        return self.once(key, lambda: open_encoder(name, threads=self.threads))
 
     def detector(self, model: str) -> Detects:
         """An object detector: `detector`, `path.onnx`, or `hub/NAME`; a file that was written anew is opened anew."""

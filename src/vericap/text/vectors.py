@@ -1,13 +1,14 @@
 """Word vectors behind one interface: the shipped table, or a file of the user's.
 
-space = open_vectors(None, folder=cache)                    # words through the sentence encoder, no set-up
+space = open_vectors(None, folder=cache)                    # words through the caption encoder, no set-up
+space = open_vectors("gte-small", folder=cache)             # or through another sentence encoder
 space = open_vectors("glove.6B.300d.txt", folder=cache)     # converted once, then memory-mapped
 rows, known = space.rows(["dog", "unicycle"])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,11 +18,14 @@ from numpy.typing import NDArray
 
 from vericap.core import shipped
 from vericap.core.errors import InputError
+from vericap.text.encoders import CAPTIONS, GTE_SMALL, encoder_name, open_encoder
+from vericap.text.encoders.folder import is_folder
 
 Rows = NDArray[np.float32]
 Known = NDArray[np.bool_]
 
 DEFAULT = "encoder"
+HELP = f"word vectors: '{DEFAULT}', '{GTE_SMALL}', or a word2vec, GloVe, fastText or .npy file"
 
 
 class WordVectors(Protocol):
@@ -40,21 +44,25 @@ class WordVectors(Protocol):
 class Encodes(Protocol):
     """What reads a word that no table has."""
 
+    @property
+    def width(self) -> int: ...
+
     def encode(self, texts: Sequence[str], *, centred: bool = True) -> Rows: ...
+
+    def phrase_mean(self) -> Rows: ...
 
 
 class EncoderVectors:
-    """Single words through the sentence encoder: frequent caption words from a table, others when asked for."""
+    """Single words through a sentence encoder. The caption encoder's frequent words are in a table."""
 
-    def __init__(self, reader: Encodes | None = None) -> None:
-        from vericap.text import encoder
-
-        self.width = encoder.WIDTH
-        self.name = f"{encoder.name()}-words"
-        self._reader = reader
+    def __init__(self, encoder: str = CAPTIONS, reader: Encodes | None = None) -> None:
+        self.name = f"{encoder_name(encoder)}-words"
+        self.tabled = encoder == CAPTIONS
+        self._reader = reader or open_encoder(encoder)
+        self.width = self._reader.width
 
     def rows(self, words: Sequence[str]) -> tuple[Rows, Known]:
-        places, table, scales = _table()
+        places, table, scales = _table() if self.tabled else _no_table()
         found = np.zeros((len(words), self.width), dtype=np.float32)
         known = np.ones(len(words), dtype=bool)
         rest = []
@@ -67,13 +75,12 @@ class EncoderVectors:
             else:
                 known[row] = False
         if rest:
-            from vericap.text.encoder import Encoder
-
-            self._reader = self._reader or Encoder()
             found[rest] = self._reader.encode([words[row] for row in rest], centred=False)
         return found, known
 
     def mean(self) -> Rows:
+        if not self.tabled:
+            return self._reader.phrase_mean()
         mean: Rows = np.load(shipped.path("word_vectors", "mean.npy"), allow_pickle=False)
         return mean
 
@@ -135,26 +142,33 @@ class TableVectors:
 
 def vectors_name(spec: str | None = None) -> str:
     """The name of the vectors a text names, without opening them."""
-    if spec in (None, "", DEFAULT):
-        from vericap.text import encoder
-
-        return f"{encoder.name()}-words"
+    if encoder := _encoder(spec):
+        return f"{encoder_name(encoder)}-words"
     return Path(str(spec)).expanduser().name
 
 
-def open_vectors(spec: str | None = None, *, folder: Path, reader: Encodes | None = None) -> WordVectors:
-    """The vectors a text names: 'encoder' (default) or a file.
+def _encoder(spec: str | None) -> str:
+    """The sentence encoder a text names, if it names one."""
+    if spec in (None, "", DEFAULT, CAPTIONS):
+        return CAPTIONS
+    return str(spec) if spec == GTE_SMALL or is_folder(Path(str(spec)).expanduser()) else ""
 
-    A file is converted at its first use into `folder`; `reader` encodes words that the shipped table lacks.
+
+def open_vectors(
+    spec: str | None = None, *, folder: Path, readers: Callable[[str], Encodes] = open_encoder
+) -> WordVectors:
+    """The vectors a text names: 'encoder' (default), another sentence encoder, or a file.
+
+    A file is converted at its first use into `folder`; `readers` opens the encoder of words that no table has.
     """
-    if spec in (None, "", DEFAULT):
-        return EncoderVectors(reader)
+    if encoder := _encoder(spec):
+        return EncoderVectors(encoder, readers(encoder))
     from vericap.text.vector_files import converted
 
     path = Path(str(spec)).expanduser()
     if not path.exists():
         raise InputError(
-            f"the word vectors '{spec}' are neither '{DEFAULT}' nor a file; give word2vec (.bin, .txt), GloVe, "
+            f"the word vectors '{spec}' are neither '{DEFAULT}' nor '{GTE_SMALL}' nor a file; give word2vec (.bin, .txt), GloVe, "
             "fastText (.vec) or a .npy with its vocabulary beside it"
         )
     return TableVectors(converted(path, folder), path.name)
@@ -180,6 +194,10 @@ def _table() -> tuple[dict[str, int], NDArray[np.int8], Rows]:
     return {word: place for place, word in enumerate(words)}, table, scales
 
 
+def _no_table() -> tuple[dict[str, int], NDArray[np.int8], Rows]:
+    return {}, np.zeros((0, 0), dtype=np.int8), np.zeros(0, dtype=np.float32)
+
+
 def shipped_vectors() -> dict[str, Any]:
     """What the shipped table is, in the form `vericap vectors list` prints."""
     return {
@@ -193,7 +211,7 @@ def shipped_vectors() -> dict[str, Any]:
 def table_words(source: WordVectors, words: Sequence[str]) -> Known:
     """Which words are in the table itself; the encoder computes others when asked for."""
     if isinstance(source, EncoderVectors):
-        places = _table()[0]
+        places = _table()[0] if source.tabled else {}
         return np.array([word in places for word in words], dtype=bool)
     return source.rows(words)[1]
 

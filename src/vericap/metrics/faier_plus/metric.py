@@ -17,7 +17,7 @@ from vericap.core.typing import Ints
 from vericap.metrics.batching import Case, cases, grouped, no_references, references_of
 from vericap.metrics.toolbox import judged, unjudged
 from vericap.models.faier_plus.scorer import COLUMNS, CaseGroup, FaierPlusScorer, ImageCase, ReadTexts
-from vericap.run.analyses import FaierPlusWeights, Graphs, PhraseVectors, Regions, RegionVectors, TokenStates
+from vericap.run.analyses import FaierPlusWeights, Graphs, PhraseVectors, Regions, RegionVectors, Sentences, TokenStates
 
 # Held at once: word pieces of captions, images with their references, candidates of one of these.
 _PIECES, _CASES, _TOGETHER = 32_000, 256, 1024
@@ -36,7 +36,9 @@ class FaierPlus(Metric):
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         weights, graphs = FaierPlusWeights(self.opt.model), Graphs.of(settings)
         regions = (Regions.of(settings), RegionVectors(weights.encoder.name))
-        return (weights, TokenStates(), graphs, PhraseVectors(graphs), *regions)
+        reader = weights.text_encoder
+        texts = (TokenStates(reader), Sentences(encoder=reader), graphs, PhraseVectors(graphs, reader))
+        return (weights, *texts, *regions)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         scorer = self._scorer(batch)
@@ -49,8 +51,8 @@ class FaierPlus(Metric):
         return Statistics(table.pop("score"), problems, table)
 
     def _scorer(self, batch: Batch) -> FaierPlusScorer:
-        model, states, graphs, phrases, regions, embedded = (batch[key] for key in self.requires(batch.settings))
-        return FaierPlusScorer(model, ReadTexts(batch.texts, states, graphs, phrases), regions, embedded)
+        model, *read, regions, embedded = (batch[key] for key in self.requires(batch.settings))
+        return FaierPlusScorer(model, ReadTexts(batch.texts, *read), regions, embedded)
 
     def _groups(self, batch: Batch, scorer: FaierPlusScorer, rows: Ints) -> Iterator[tuple[list[Case], CaseGroup]]:
         """Rows of the batch in groups; memory does not grow with their number."""

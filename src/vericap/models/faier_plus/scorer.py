@@ -13,8 +13,8 @@ from vericap.graphs.claims import RELATIONS
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.models.faier_plus.layout import NodeStates, layout
 from vericap.models.faier_plus.network import CLAIMS, LEVELS, PARTS, FaierPlusModel, WeightedNodes
-from vericap.text.encoder import StateTable, caption_mean, normalise
-from vericap.vision.store import RegionTable, check_same
+from vericap.text.encoders import StateTable
+from vericap.vision.store import RegionTable
 
 COLUMNS = ("score", "fidelity", "adequacy", "gain", *LEVELS, CLAIMS)
 _WEIGHTS = np.array([1.0, 1.0, RELATIONS])  # of an object, an attribute, a relation among claims
@@ -28,10 +28,11 @@ class PhraseLookup(Protocol):
 
 @dataclass(frozen=True)
 class ReadTexts:
-    """Texts with what is read of them: states of their word pieces, scene graphs, vectors of the graphs' phrases."""
+    """Texts with what is read of them: states of their word pieces, vectors of sentences, graphs and their phrases."""
 
     texts: Sequence[str]
     states: StateTable
+    sentences: Floats32  # centred unit vectors
     graphs: Sequence[SceneGraph]
     phrases: PhraseLookup
 
@@ -83,7 +84,7 @@ class FaierPlusScorer:
     """The model with texts and regions; `embedded` (images, regions, d) is what its `vse` encoder makes of these."""
 
     def __init__(self, model: FaierPlusModel, texts: ReadTexts, regions: RegionTable, embedded: Floats32) -> None:
-        check_same(regions.fingerprint, "this run", model.fingerprint, model.name)
+        regions.check_fits(model.meta)
         self.model, self.texts, self.table, self.embedded = model, texts, regions, embedded
 
     # --- groups -------------------------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ class FaierPlusScorer:
         return {**found, CLAIMS: found["sentence"]}  # claims live where sentences do
 
     def _textual(self, numbers: Ints) -> tuple[dict[str, WeightedNodes], Floats32]:
-        """Nodes of all levels, and centred sentence vectors: the encoder's states, averaged."""
+        """Nodes of all levels, and sentence vectors."""
         texts, model = self.texts, self.model
         graphs = [texts.graphs[text] for text in numbers.tolist()]
         layouts = [layout(texts.texts[text], texts.spans(text), graph) for text, graph in zip(numbers.tolist(), graphs)]
@@ -119,7 +120,7 @@ class FaierPlusScorer:
             "relation": model.nodes("relation", states.relations, states.relation_counts),
             CLAIMS: self._claims(graphs),
         }
-        return nodes, normalise(normalise(states.means) - caption_mean())
+        return nodes, texts.sentences[numbers]
 
     def _claims(self, graphs: Sequence[SceneGraph]) -> WeightedNodes:
         """Phrases of graphs ("horse", "brown horse", "man ride horse"), embedded as semantic SPICE does."""

@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from vericap.core.analysis import Analysis, Key
 from vericap.core.batch import Batch
 from vericap.core.errors import VericapError
@@ -86,6 +84,7 @@ class PhraseVectors(Analysis[PhraseTable]):
     """Vectors of all phrases of the texts' scene graphs, after what all phrases share is taken away."""
 
     graphs: Graphs
+    encoder: str = "captions"
     cost: ClassVar[int] = 5000  # about three phrases of a caption are its own
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
@@ -95,21 +94,12 @@ class PhraseVectors(Analysis[PhraseTable]):
         graphs = batch[self.graphs]
         phrases = dict.fromkeys(phrase for graph in graphs for phrase in graph.phrases(full=True))
         place = {phrase: number for number, phrase in enumerate(phrases)}
-        return PhraseTable(place, phrase_vectors(list(place), runtime))
+        return PhraseTable(place, runtime.encoder(self.encoder).phrases(list(place)))
 
     def signature(self, batch: Batch) -> dict[str, str]:
-        from vericap.text import encoder
+        from vericap.text.encoders import encoder_name
 
-        return {"encoder": encoder.name()}
-
-
-def phrase_vectors(phrases: list[str], runtime: Runtime) -> Floats32:
-    """Unit vectors of phrases, less their mean."""
-    from vericap.text import encoder
-
-    if not phrases:
-        return np.zeros((0, encoder.WIDTH), dtype=np.float32)
-    return encoder.normalise(runtime.encoder.encode(phrases, centred=False) - encoder.phrase_mean())
+        return {"encoder": encoder_name(self.encoder)}
 
 
 # --- parsing ----------------------------------------------------------------------------------------------------

@@ -17,11 +17,11 @@ from vericap.models.word_meanings import Meanings
 from vericap.run.analyses.models import ScanWeights, VseWeights
 from vericap.run.analyses.regions import Regions
 from vericap.run.analyses.sentences import TokenStates
-from vericap.vision.store import RegionTable, check_same
+from vericap.vision.store import RegionTable
 
 if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
-    from vericap.text.encoder import StateTable
+    from vericap.text.encoders import StateTable
 
 REGIONS = 14 * 384 * 4  # bytes of one image's region vectors
 WORDS = 15 * 384 * 4  # bytes of one caption's word vectors
@@ -40,7 +40,7 @@ class RegionVectors(Analysis[Floats32]):
 
     def compute(self, batch: Batch, runtime: Runtime) -> Floats32:
         model, regions = batch[VseWeights(self.model)], batch[Regions.of(batch.settings)]
-        check_same(regions.fingerprint, "this run", model.fingerprint, model.name)
+        regions.check_fits(model.meta)
         return model.embed(regions.features)
 
 
@@ -58,7 +58,7 @@ class ScanRegions(Analysis[Floats32]):
 
     def compute(self, batch: Batch, runtime: Runtime) -> Floats32:
         model, regions = batch[ScanWeights(self.model)], batch[Regions.of(batch.settings)]
-        check_same(regions.fingerprint, "this run", model.fingerprint, model.name)
+        regions.check_fits(model.meta)
         given = batch[RegionVectors(model.encoder)] if model.encoder else regions.features
         return model.regions(given) * regions.mask[..., None]
 
@@ -147,9 +147,12 @@ class WordMeanings(Analysis[Meanings]):
 
 
 def _read(model: ScanModel, runtime: Runtime, words: list[str]) -> CaptionWords:
-    return model.words(words, runtime.encoder.token_states(words) if model.meta["words"] == "states" else None)
+    if model.meta["words"] != "states":
+        return model.words(words, None)
+    return model.words(words, runtime.encoder(model.meta.get("text_encoder", "gte-small")).token_states(words))
 
 
 def _states(model: str) -> tuple[TokenStates, ...]:
     """What a SCAN model reads texts from: the encoder's states, or nothing but its own vocabulary."""
-    return (TokenStates(),) if ScanWeights(model).meta["words"] == "states" else ()
+    weights = ScanWeights(model)
+    return (TokenStates(weights.text_encoder),) if weights.meta["words"] == "states" else ()

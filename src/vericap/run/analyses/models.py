@@ -32,6 +32,11 @@ class Weights(Analysis[Kind]):
     def meta(self) -> dict[str, Any]:
         return shipped.describe(self.name, self.part)
 
+    @property
+    def text_encoder(self) -> str:
+        """The sentence encoder whose vectors or states the model reads."""
+        return str(self.meta.get("text_encoder", "gte-small"))
+
     def signature(self, batch: Batch) -> dict[str, str]:
         return {"model": shipped.version(self.meta)}
 

@@ -9,8 +9,7 @@ from vericap.core.analysis import Analysis
 from vericap.core.batch import Batch
 from vericap.core.errors import VericapError
 from vericap.core.typing import Floats32
-from vericap.text import encoder
-from vericap.text.encoder import StateTable
+from vericap.text.encoders import CAPTIONS, StateTable, encoder_name, normalise
 from vericap.text.japanese import ENCODER, JapaneseEncoder
 
 if TYPE_CHECKING:
@@ -22,30 +21,32 @@ class Sentences(Analysis[Floats32]):
     """Unit vectors (texts, d). English ones are centred: what all captions share is removed."""
 
     lang: str = "en"
-    cost: ClassVar[int] = 4 * encoder.WIDTH
+    encoder: str = CAPTIONS
+    cost: ClassVar[int] = 4 * 384
 
     def compute(self, batch: Batch, runtime: Runtime) -> Floats32:
         if self.lang == "en":
-            return runtime.encoder.encode(batch.texts)
+            return runtime.encoder(self.encoder).encode(batch.texts)
         if self.lang == "ja":
-            return encoder.normalise(japanese_encoder(runtime).encode(batch.texts))
+            return normalise(japanese_encoder(runtime).encode(batch.texts))
         raise VericapError(f"sentence vectors are made for English (en) and Japanese (ja), not for `lang={self.lang}`")
 
     def signature(self, batch: Batch) -> dict[str, str]:
-        return {"encoder": encoder.name() if self.lang == "en" else ENCODER}
+        return {"encoder": encoder_name(self.encoder) if self.lang == "en" else ENCODER}
 
 
 @dataclass(frozen=True)
 class TokenStates(Analysis[StateTable]):
     """Contextual states of the word pieces of all texts."""
 
-    cost: ClassVar[int] = 15 * 2 * encoder.WIDTH  # 15 pieces of a caption
+    encoder: str = CAPTIONS
+    cost: ClassVar[int] = 15 * 2 * 384  # 15 pieces of a caption
 
     def compute(self, batch: Batch, runtime: Runtime) -> StateTable:
-        return runtime.encoder.token_states(batch.texts)
+        return runtime.encoder(self.encoder).token_states(batch.texts)
 
     def signature(self, batch: Batch) -> dict[str, str]:
-        return {"encoder": encoder.name()}
+        return {"encoder": encoder_name(self.encoder)}
 
 
 def japanese_encoder(runtime: Runtime) -> JapaneseEncoder:

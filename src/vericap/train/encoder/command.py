@@ -21,8 +21,8 @@ import torch
 from vericap.core import shipped
 from vericap.core.errors import InputError
 from vericap.graphs.english import parse_many
-from vericap.text import encoder
-from vericap.text.caption_encoder import Pieces
+from vericap.text.encoders.captions import Pieces
+from vericap.text.encoders.gte_small import GteSmall
 from vericap.train import options
 from vericap.train.encoder import corpus, export, teacher
 from vericap.train.encoder.data import Lessons
@@ -106,10 +106,10 @@ def train(args: argparse.Namespace, lessons: Lessons, rated: Rated | None) -> En
     config = EncoderConfig(len(table), args.width, args.layers, args.heads, args.inner)
     chosen = EncoderOptions(batch=args.batch, rate=args.rate, ratings=args.ratings)
     torch.manual_seed(args.seed)
-    model = EncoderModule(config, table, encoder.caption_mean(), lessons.state_mean())
+    model = EncoderModule(config, table, GteSmall().caption_mean(), lessons.state_mean())
     if args.start:
         begin(model, Path(args.start))
-    task = EncoderTask(model, chosen, lessons, rated, encoder.phrase_mean(), seed=args.seed)
+    task = EncoderTask(model, chosen, lessons, rated, GteSmall().phrase_mean(), seed=args.seed)
     described = {"config": asdict(config), "options": asdict(chosen), "texts": len(lessons), "start": args.start}
     trainer = Trainer(model, parameter_groups(model, chosen), options.plan_of(args), args.output, describe=described)
     trainer.run(task.losses, task.validate)
@@ -145,7 +145,7 @@ def description(args: argparse.Namespace, lessons: Lessons, rated: Rated | None)
         "licence": "MIT (gte-small, LICENSE in this folder); trained on COCO captions (CC BY 4.0), Flickr8k captions, "
         "FACTUAL (MIT), WordNet, CxC ratings (Google LLC)",
         "made_by": "vericap train encoder",
-        "teacher": encoder.name(),
+        "teacher": GteSmall().name,
         "network": {name: getattr(args, name) for name in ("width", "layers", "heads", "inner")},
         "trained": {
             "texts": dict(Counter(lessons.sources).most_common()),

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from vericap.core.errors import InputError
 from vericap.core.typing import Ints
-from vericap.text.caption_encoder import Pieces
-from vericap.text.encoder import WIDTH
+from vericap.text.encoders.captions import Pieces
 from vericap.train.encoder import teacher
 from vericap.train.encoder.corpus import PHRASES, Text
-from vericap.train.encoder.network import PieceGroup
+from vericap.train.encoder.network import WIDTH, PieceGroup
 
 _GROUPS = 6  # a batch is computed in so many parts of like length
 _RUN = 16  # neighbours that are drawn together
@@ -48,7 +47,7 @@ class Lessons:
         chosen = [text for chunk in chunks for text in texts[chunk.start : chunk.start + len(chunk.vectors)]]
         self.sources = [item.source for item in chosen]
         self.phrase = np.array([source in PHRASES for source in self.sources])
-        self.pieces = pieces.ids([item.text for item in chosen])
+        self.pieces = [teacher.first_window(ids) for ids in pieces.ids([item.text for item in chosen])]
         self.vectors = np.concatenate([chunk.vectors for chunk in chunks])
         self._states = [chunk.states for chunk in chunks]
         self._chunk = np.repeat(np.arange(len(chunks)), [len(chunk.vectors) for chunk in chunks])

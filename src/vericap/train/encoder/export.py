@@ -23,8 +23,8 @@ from torch import nn
 
 from vericap.core import shipped
 from vericap.core.typing import Array
-from vericap.text.caption_encoder import KIND, CaptionEncoder, Pieces
-from vericap.text.encoder import WIDTH
+from vericap.text.encoders.captions import KIND, CaptionEncoder, Pieces
+from vericap.train.encoder.network import WIDTH
 from vericap.train.encoder.data import groups
 from vericap.train.encoder.network import EncoderModule, Layer
 
@@ -57,14 +57,14 @@ def write(
     (folder / "encoder.safetensors").chmod(0o644)  # the library writes it for its owner alone
     shutil.copyfile(shipped.path("encoder", "tokenizer.json"), folder / "tokenizer.json")
     shutil.copyfile(shipped.folder("encoder") / "LICENSE", folder / "LICENSE")
-    shipped.write_meta(folder, {"kind": KIND, **describe})
+    described = {"kind": KIND, **describe, "version": shipped.sha256(folder / "encoder.onnx")[:8]}
+    shipped.write_meta(folder, described)
     made = CaptionEncoder(folder)
     draw = random.Random(0)
     means = [mean_vector(made, draw.sample(list(part), min(len(part), 10_000))) for part in captions]
     np.save(folder / "caption_mean.npy", np.mean(means, axis=0).astype(np.float32))
     np.save(folder / "phrase_mean.npy", mean_vector(made, draw.sample(list(phrases), min(len(phrases), 12_000))))
-    version = shipped.sha256(folder / "encoder.onnx")[:8]
-    shipped.write_meta(folder, {"kind": KIND, **describe, "version": version})
+    shipped.write_meta(folder, described)
     return CaptionEncoder(folder)
 
 

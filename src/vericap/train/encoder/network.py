@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vericap.text.encoder import LENGTH, WIDTH
+from vericap.text.encoders.base import LENGTH
+
+WIDTH = 384  # of sentence vectors and states, as the teacher's
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.run.progress import Bar
-from vericap.text.encoder import Encoder, normalise, tokenised
+from vericap.text.encoders import Cut, normalise
+from vericap.text.encoders.base import LENGTH
+from vericap.text.encoders.gte_small import GteSmall
 
 CHUNK = 1024  # texts of one file
 _STATES = 3  # every third chunk keeps the states of its word pieces too
@@ -55,7 +57,8 @@ def extract(texts: Sequence[str], folder: Path, *, processes: int = 2) -> None:
 
 
 def _extract(number: int, texts: list[str], folder: Path) -> None:
-    states = _encoder().piece_states(tokenised(texts))
+    cuts = _encoder().cut(texts)
+    states = _encoder().piece_states([Cut(first_window(cut.ids), cut.offsets) for cut in cuts])
     means = np.stack([item.astype(np.float32).mean(axis=0) for item in states])
     if has_states(number):
         save(states_file(folder, number), np.concatenate(states))
@@ -63,8 +66,13 @@ def _extract(number: int, texts: list[str], folder: Path) -> None:
 
 
 @lru_cache(maxsize=1)
-def _encoder() -> Encoder:
-    return Encoder()
+def _encoder() -> GteSmall:
+    return GteSmall()
+
+
+def first_window(ids: Sequence[int]) -> list[int]:
+    """Pieces of a text as far as a network reads at once: a lesson ends there."""
+    return list(ids) if len(ids) <= LENGTH else [*ids[: LENGTH - 1], ids[-1]]
 
 
 def save(file: Path, array: NDArray[np.float16]) -> None:

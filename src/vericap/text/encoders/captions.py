@@ -1,8 +1,7 @@
 """Sentence vectors and word states from the small caption encoder that `vericap train encoder` makes.
 
-It stands for gte-small where speed matters: vectors lie in the same space (384 values, the same mean of captions), word
-pieces are the same. Texts of one length are computed together, so nothing is padded or masked and a text's vectors
-depend on that text alone.
+It has learned from gte-small: its vectors lie in the same space (384 values) and its word pieces are the same. Texts of
+one length are computed together, so nothing is padded or masked.
 """
 
 from __future__ import annotations
@@ -10,30 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vericap.core import onnx
+from vericap.core import onnx, shipped
 from vericap.core.errors import InputError
-from vericap.text.encoder import LENGTH, WIDTH, StateTable, Vectors, distinct_texts, joined, normalise
+from vericap.core.typing import Floats32, Ints
+from vericap.text.encoders.base import Cut, SentenceEncoder
 
 KIND = "caption-encoder"  # what meta.json calls a model of this kind
+PART = "caption_encoder"  # the shipped one's folder
 _TOKENS = 448  # word pieces computed together: 32 captions of 14 stay in the processor's cache
 _LONGEST = 100  # letters of a word that is cut into pieces; a longer one is unknown
 _WORDS = re.compile(r"[a-z0-9]+|[^ a-z0-9]")
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A text's word pieces: vocabulary numbers, and the letters each piece stands for."""
-
-    ids: list[int]
-    offsets: list[tuple[int, int]]
 
 
 class Pieces:
@@ -55,8 +46,7 @@ class Pieces:
         found: list[list[int]] = []
         for text in texts:
             if plain(text):
-                ids = [first, *chain.from_iterable(map(known, words(text.lower()))), last]
-                found.append(ids if len(ids) <= LENGTH else [*ids[: LENGTH - 1], last])
+                found.append([first, *chain.from_iterable(map(known, words(text.lower()))), last])
             else:
                 found.append(list(self.library().encode(text).ids))
         return found
@@ -74,7 +64,7 @@ class Pieces:
             numbers = self._known[match.group()]
             ids.extend(numbers)
             spans.extend(self._known.spans(match, numbers))  # type: ignore[attr-defined]
-        return Cut([*ids[: LENGTH - 1], self._last], [*spans[: LENGTH - 1], (0, 0)])
+        return Cut([*ids, self._last], [*spans, (0, 0)])
 
     def library(self) -> Any:
         if self._library is None:
@@ -82,7 +72,7 @@ class Pieces:
 
             self._library = Tokenizer.from_file(str(self._file))
             self._library.no_padding()
-            self._library.enable_truncation(LENGTH)
+            self._library.no_truncation()
         return self._library
 
 
@@ -128,74 +118,62 @@ def plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and "[" not in text
 
 
-class CaptionEncoder:
-    """The small encoder in a folder. The network is opened at its first use."""
+class CaptionEncoder(SentenceEncoder):
+    """The small encoder that ships, or one in a folder that `vericap train encoder` wrote."""
 
-    def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
-        self._folder, self._threads = Path(folder), threads
-        self.meta = _meta(self._folder)
+    width = 384
+
+    def __init__(self, folder: str | Path | None = None, *, threads: int = 1) -> None:
+        self._folder = Path(folder) if folder else shipped.folder(PART)
+        self._threads = threads
+        self.meta = describe(self._folder)
+        self.name = named(self.meta)
         self.pieces = Pieces(self._folder / "tokenizer.json")
         self._session: Any = None
-        self._head: dict[str, Vectors] = {}
+        self._kept: dict[str, Floats32] = {}
 
-    @property
-    def name(self) -> str:
-        """Name of the network, for signatures and kept vectors."""
-        return f"{self.meta['name']}-{self.meta['version']}"
+    def cut(self, texts: Sequence[str]) -> list[Cut]:
+        return self.pieces.cut(texts)
 
-    def encode(self, texts: Sequence[str], *, centred: bool = True) -> Vectors:
-        """Unit vectors (texts, 384); `centred` removes the mean vector of training captions first."""
-        distinct, inverse = distinct_texts(texts)
-        vectors = self.sentences(distinct).astype(np.float32)
-        return normalise(vectors - self.caption_mean() if centred else vectors)[inverse]
+    def caption_mean(self) -> Floats32:
+        return self._mean("caption_mean.npy")
 
-    def sentences(self, texts: Sequence[str]) -> NDArray[np.float16]:
-        """Unit vectors as they are kept: rounded, so that a stored and a fresh vector are the same number."""
-        found = np.zeros((len(texts), WIDTH), dtype=np.float32)
-        for rows, ids in _batches(self.pieces.ids(texts)):
+    def phrase_mean(self) -> Floats32:
+        return self._mean("phrase_mean.npy")
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.pieces.ids(texts)
+
+    def _means(self, windows: Sequence[Sequence[int]]) -> Floats32:
+        found = np.zeros((len(windows), self.width), dtype=np.float32)
+        for rows, ids in _batches(windows):
             found[rows] = self._run("sentences", ids)
-        return normalise(found).astype(np.float16)
+        return found
 
-    def token_states(self, texts: Sequence[str]) -> StateTable:
-        """States of every word piece of every text."""
-        distinct, inverse = distinct_texts(texts)
-        pieces = self.pieces.cut(distinct)
-        states = self.piece_states(pieces)
-        return joined([(states[i], pieces[i]) for i in inverse])
-
-    def piece_states(self, pieces: Sequence[Any]) -> list[NDArray[np.float16]]:
-        """States of texts cut by `pieces.cut`, as they are kept."""
-        found: list[NDArray[np.float16]] = [np.zeros((0, WIDTH), np.float16)] * len(pieces)
-        for rows, ids in _batches([item.ids for item in pieces]):
+    def _states(self, windows: Sequence[Sequence[int]]) -> list[Floats32]:
+        found: list[Floats32] = [np.zeros((0, self.width), np.float32)] * len(windows)
+        for rows, ids in _batches(windows):
             head = self._states_head()
             states = self._run("hidden", ids) @ head["state.weight"] + head["state.bias"]
-            for row, own in zip(rows, states.astype(np.float16)):
+            for row, own in zip(rows, states):
                 found[row] = own
         return found
 
-    def caption_mean(self) -> Vectors:
-        """Mean of the unit vectors of COCO and Flickr8k training captions."""
-        return self._mean("caption_mean.npy")
+    def _mean(self, file: str) -> Floats32:
+        if file not in self._kept:
+            self._kept[file] = np.load(self._folder / file, allow_pickle=False).astype(np.float32)
+        return self._kept[file]
 
-    def phrase_mean(self) -> Vectors:
-        """Mean of the unit vectors of scene-graph phrases."""
-        return self._mean("phrase_mean.npy")
-
-    def _mean(self, file: str) -> Vectors:
-        if file not in self._head:
-            self._head[file] = np.load(self._folder / file, allow_pickle=False).astype(np.float32)
-        return self._head[file]
-
-    def _states_head(self) -> dict[str, Vectors]:
+    def _states_head(self) -> dict[str, Floats32]:
         """The linear map from the network's width to states."""
-        if "state.weight" not in self._head:
+        if "state.weight" not in self._kept:
             from safetensors.numpy import load_file
 
             kept = load_file(self._folder / "encoder.safetensors")
-            self._head.update({name: array.astype(np.float32) for name, array in kept.items()})
-        return self._head
+            self._kept.update({name: array.astype(np.float32) for name, array in kept.items()})
+        return self._kept
 
-    def _run(self, output: str, ids: NDArray[np.int64]) -> Vectors:
+    def _run(self, output: str, ids: Ints) -> Floats32:
         (found,) = self.session().run([output], {"ids": ids})
         return np.asarray(found, dtype=np.float32)
 
@@ -205,7 +183,13 @@ class CaptionEncoder:
         return self._session
 
 
-def _meta(folder: Path) -> dict[str, Any]:
+def named(meta: dict[str, Any]) -> str:
+    """Name of a network by its meta file."""
+    return f"{meta['name']}-{meta['version']}"
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """The meta file of a caption encoder."""
     try:
         found: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -215,7 +199,7 @@ def _meta(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _batches(pieces: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
+def _batches(pieces: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], Ints]]:
     """Texts of one length with about _TOKENS pieces together, and where they are."""
     lengths: dict[int, list[int]] = {}
     for row, ids in enumerate(pieces):
