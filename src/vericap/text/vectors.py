@@ -168,8 +168,8 @@ def open_vectors(
     path = Path(str(spec)).expanduser()
     if not path.exists():
         raise InputError(
-            f"the word vectors '{spec}' are neither '{DEFAULT}' nor '{GTE_SMALL}' nor a file; give word2vec (.bin, .txt), GloVe, "
-            "fastText (.vec) or a .npy with its vocabulary beside it"
+            f"the word vectors '{spec}' are neither '{DEFAULT}' nor '{GTE_SMALL}' nor a file; give word2vec (.bin, "
+            ".txt), GloVe, fastText (.vec) or a .npy with its vocabulary beside it"
         )
     return TableVectors(converted(path, folder), path.name)
 

@@ -24,9 +24,8 @@ from torch import nn
 from vericap.core import shipped
 from vericap.core.typing import Array
 from vericap.text.encoders.captions import KIND, CaptionEncoder, Pieces
-from vericap.train.encoder.network import WIDTH
 from vericap.train.encoder.data import groups
-from vericap.train.encoder.network import EncoderModule, Layer
+from vericap.train.encoder.network import WIDTH, EncoderModule, Layer
 
 MS = "com.microsoft"
 _LIMIT = 63  # 7 bits: 16-bit sums of processors without VNNI never saturate
