@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": "score bundled captions on bundled photos",
     "score": "score a file of captions",
     "compare": "compare systems, with significance",
+    "filter": "keep the captions that meet a condition",
     "parse": "draw or print the scene graphs of captions",
     "detect": "find the objects in images",
     "features": "extract region features of images",

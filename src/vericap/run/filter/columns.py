@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,14 +22,26 @@ INPUT = "input."  # before the name of an input column that a rule or a metric h
 Make = Callable[[str], Metric]
 
 # Texts that are no captions: marks of a chat, refusals, code, wrong encodings. HTML and addresses are rules of `text`.
-_NO_CAPTIONS = {
-    pattern.name: Rule(
-        pattern.name, "flag", lambda text, regex=pattern.regex: regex.search(text) is not None, pattern.sentence
-    )
-    for pattern in PATTERNS
-    if not pattern.references and pattern.name not in ("html", "address")
+_HELP = {
+    "thinking": "holds tags of a model's thinking",
+    "code": "is code or JSON",
+    "list-as-text": "is a list written as text",
+    "chat-markup": "holds marks of a chat or a tokeniser",
+    "refusal": "refuses, or asks for the image",
+    "preamble": "begins by answering a prompt (Sure, here is ...)",
+    "encoding": "was read with the wrong encoding",
+    "placeholder": "stands for a missing value (nan, null, n/a)",
 }
-TEXT_RULES: dict[str, Rule] = {**RULES, **_NO_CAPTIONS}
+
+
+def _rule(name: str, pattern: re.Pattern[str]) -> Rule:
+    return Rule(name, "flag", lambda text: pattern.search(text) is not None, _HELP[name])
+
+
+TEXT_RULES: dict[str, Rule] = {
+    **RULES,
+    **{pattern.name: _rule(pattern.name, pattern.regex) for pattern in PATTERNS if pattern.name in _HELP},
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Records judged by an expression: metrics score what a condition needs, conditions reject, shares cut."""
+"""Rows judged by an expression: metrics score what a condition needs, conditions reject, shares cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vericap.run.engine import Run, check_needs
 from vericap.run.filter import plan, truth
 from vericap.run.filter.columns import TEXT_RULES, Sources
 from vericap.run.filter.grammar import ExpressionError
-from vericap.run.filter.state import KEPT, UNREADABLE, Records, State
+from vericap.run.filter.state import KEPT, UNREADABLE, Rows, State
 from vericap.run.filter.tree import Node, Share, columns
 from vericap.run.filter.truth import Cut, Truth
 from vericap.run.results import Result
@@ -40,6 +40,7 @@ class Judge:
         self.stages = plan.stages(sources, self.settings)
         self.conditions: list[Node] = [condition for stage in self.stages for condition in stage.conditions]
         self.scored = dict.fromkeys(sources.metrics, 0)  # metric -> records it has seen
+        self.first_problem: dict[str, str] = {}  # metric -> why it could not judge the first record it could not judge
         self._runs: dict[tuple[str, ...], Run] = {}
         self._checked: set[str] = set()
         if self.settings.df == "corpus" and any(metric.prepares for metric in sources.metrics.values()):
@@ -54,7 +55,7 @@ class Judge:
         """Metrics that conditions read."""
         return plan.labels(self.conditions, self.sources)
 
-    def work(self, records: Records, state: State, stages: Sequence[int]) -> None:
+    def work(self, records: Rows, state: State, stages: Sequence[int]) -> None:
         """Judge some records by some stages; the last one may have a share, which `cut` decides."""
         if not self.cascade:
             self.score(records, state, self.labels, np.flatnonzero(state.failed != UNREADABLE))
@@ -91,7 +92,7 @@ class Judge:
 
     # --- scores -------------------------------------------------------------------------------------------------
 
-    def score(self, records: Records, state: State, labels: Sequence[str], rows: Ints) -> None:
+    def score(self, records: Rows, state: State, labels: Sequence[str], rows: Ints) -> None:
         """Score rows with the metrics that have not seen them; metrics with the same rows share one run."""
         groups: dict[bytes, tuple[Ints, list[str]]] = {}
         for label in labels:
@@ -102,7 +103,7 @@ class Judge:
         for new, together in groups.values():
             self._score(records, state, together, new)
 
-    def _score(self, records: Records, state: State, labels: Sequence[str], rows: Ints) -> None:
+    def _score(self, records: Rows, state: State, labels: Sequence[str], rows: Ints) -> None:
         run = self._run(tuple(labels))
         self._check(run, records)
         samples = run.name_images([records.samples[row] for row in rows.tolist()])
@@ -124,7 +125,7 @@ class Judge:
             self._runs[labels] = Run([self.sources.metrics[label] for label in labels], settings)
         return self._runs[labels]
 
-    def _check(self, run: Run, records: Records) -> None:
+    def _check(self, run: Run, records: Rows) -> None:
         """Refuse a metric whose input is nowhere in the first records it meets: a mistake, not a bad record."""
         new = [metric for metric in run.metrics if metric.label not in self._checked]
         if new:
@@ -144,6 +145,7 @@ class Judge:
         for place, reason in statistics.problems.items():
             if statistics.undefined(place):
                 own[int(rows[place])] = reason
+                self.first_problem.setdefault(label, f"{result.ids[place]}: {reason}")
 
     def _part(self, statistics: Statistics, part: str) -> Array:
         if part in statistics.columns:
@@ -157,21 +159,23 @@ class Judge:
 
     # --- conditions ---------------------------------------------------------------------------------------------
 
-    def _reject(self, records: Records, state: State, condition: Node) -> None:
+    def _reject(self, records: Rows, state: State, condition: Node) -> None:
         rows = state.alive
         values = {column.name: self.values(records, state, column.name, rows) for column in columns(condition)}
         state.failed[rows[~truth.judge(condition, values).yes]] = self.conditions.index(condition)
 
-    def values(self, records: Records, state: State, name: str, rows: Ints) -> Array:
+    def values(self, records: Rows, state: State, name: str, rows: Ints) -> Array:
         """Some rows of a column."""
         source = self.sources.of[name]
         if source.kind == "rule":
             return TEXT_RULES[source.key].column([records.samples[row].candidate for row in rows.tolist()])
         if source.kind == "input":
             return records.column(source.key)[rows]
+        if name not in state.columns:  # no record was left for the metric to see
+            return np.full(len(rows), np.nan)
         return state.columns[name][rows]
 
-    def _hold(self, records: Records, state: State, conditions: Sequence[Node]) -> None:
+    def _hold(self, records: Rows, state: State, conditions: Sequence[Node]) -> None:
         """Keep what conditions with a share read: they are judged when the records are no longer at hand."""
         everyone = np.arange(len(records))
         for name in _names(conditions):

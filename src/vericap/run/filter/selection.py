@@ -12,11 +12,11 @@ from vericap.core.typing import Floats
 from vericap.run.filter import truth
 from vericap.run.filter.histogram import Histogram
 from vericap.run.filter.judge import Judge
-from vericap.run.filter.state import KEPT, NOT_BEST, UNREADABLE, Records, State
+from vericap.run.filter.state import KEPT, NOT_BEST, UNREADABLE, Rows, State
 from vericap.run.filter.tree import Comparison, Share, leaves
 from vericap.run.filter.truth import Cut
 
-Piece = TypeVar("Piece")  # of the input: it can be read again
+Piece = TypeVar("Piece")  # some records of the input, as a reader gives them
 
 
 @dataclass
@@ -35,102 +35,101 @@ class Summary:
 
 
 class Selection(Generic[Piece]):
-    """Judged pieces in the order of the input; `summary` is complete when all were seen.
+    """Judged pieces of an input in its order; `summary` is complete when all were seen.
 
     Parameters
     ----------
     judge : the expression with its metrics.
-    pieces : what the input consists of.
-    read : the records of a piece; called once per pass.
+    source : the input, some records at a time; it is gone through once per pass.
+    rows : the records of a piece.
     best : a column: of several captions of one image only the one with its best value is kept.
-    extra : metrics that no condition reads, scored for what is kept: to sort by, or to be written.
+    extra : columns that no condition reads, scored for what is kept: to sort by, or to be written.
     """
 
     def __init__(
         self,
         judge: Judge,
-        pieces: Iterable[Piece],
-        read: Callable[[Piece], Records],
+        source: Iterable[Piece],
+        rows: Callable[[Piece], Rows],
         *,
         best: str = "",
         extra: Sequence[str] = (),
     ) -> None:
-        self.judge, self.pieces, self.read = judge, pieces, read
+        self.judge, self.source, self.rows = judge, source, rows
         self.best, self.extra = best, tuple(dict.fromkeys([*extra, *([best] if best else [])]))
         self.summary = Summary(rejected={str(condition): 0 for condition in judge.conditions})
         self._images: dict[str, tuple[float, int, int]] = {}  # image -> value, piece, row of its best caption
 
-    def __iter__(self) -> Iterator[tuple[Piece, Records, State]]:
-        for piece, records, state in self._decided():
-            self._count(records, state)
-            yield piece, records, state
+    @property
+    def passes(self) -> int:
+        """How often the input is read."""
+        shares = sum(bool(stage.shares) for stage in self.judge.stages)
+        return 1 if not shares and not self.best else len(segments(self.judge)) + 1 + bool(self.extra)
+
+    def __iter__(self) -> Iterator[tuple[Piece, Rows, State]]:
+        for piece, rows, state in self._once() if self.passes == 1 else self._often():
+            self._count(rows, state)
+            yield piece, rows, state
         self.summary.scored = dict(self.judge.scored)
 
-    def _decided(self) -> Iterator[tuple[Piece, Records, State]]:
-        *before, last = segments(self.judge)
-        if not before and not self.judge.stages[last[-1]].shares and not self.best:
-            for piece in self.pieces:  # nothing hangs on other records: one pass
-                records = self.read(piece)
-                state = State.of(records)
-                self._work(records, state, last, final=True)
-                yield piece, records, state
-            return
-        pieces = list(self.pieces)
-        states = self._all_passes(pieces, [*before, last])
-        for piece, state in zip(pieces, states):
-            yield piece, self.read(piece), state
+    def _once(self) -> Iterator[tuple[Piece, Rows, State]]:
+        """Nothing hangs on other records: a piece is done when it was seen."""
+        (stages,) = segments(self.judge)
+        for piece in self.source:
+            rows = self.rows(piece)
+            state = State.of(rows)
+            self.judge.work(rows, state, stages)
+            self._score_extra(rows, state)
+            yield piece, rows, state
 
-    def _all_passes(self, pieces: Sequence[Piece], passes: Sequence[Sequence[int]]) -> list[State]:
+    def _often(self) -> Iterator[tuple[Piece, Rows, State]]:
         states: list[State] = []
-        for number, stages in enumerate(passes):
-            for place, piece in enumerate(pieces):
-                records = self.read(piece)
-                if number == 0:
-                    states.append(State.of(records))
-                self._work(records, states[place], stages, final=False)
+        for stages in segments(self.judge):
+            for place, piece in enumerate(self.source):
+                rows = self.rows(piece)
+                if place == len(states):
+                    states.append(State.of(rows))
+                self.judge.work(rows, states[place], stages)
             cuts = self.judge.cut(states, stages[-1]) if self.judge.stages[stages[-1]].shares else {}
             self.summary.cuts.update({str(share): cut for share, cut in cuts.items()})
-        if self.extra or self.best:
-            self._last_look(pieces, states)
-        return states
+        if self.extra:
+            self._last_look(states)
+        for piece, state in zip(self.source, states):
+            yield piece, self.rows(piece), state
 
-    def _last_look(self, pieces: Sequence[Piece], states: Sequence[State]) -> None:
+    def _last_look(self, states: Sequence[State]) -> None:
         """Scores that only what is kept needs, and the best caption of every image."""
-        for place, (piece, state) in enumerate(zip(pieces, states)):
-            records = self.read(piece)
-            self._score_extra(records, state)
+        for place, (piece, state) in enumerate(zip(self.source, states)):
+            rows = self.rows(piece)
+            self._score_extra(rows, state)
             if self.best:
-                self._note_best(records, state, place)
+                self._note_best(rows, state, place)
         if self.best:
+            winners: dict[int, list[int]] = {}
+            for _, place, row in self._images.values():
+                winners.setdefault(place, []).append(row)
             for place, state in enumerate(states):
-                winners = [row for _, where, row in self._images.values() if where == place]
                 alive = state.alive
-                state.failed[alive[~np.isin(alive, winners)]] = NOT_BEST
+                state.failed[alive[~np.isin(alive, winners.get(place, []))]] = NOT_BEST
 
-    def _work(self, records: Records, state: State, stages: Sequence[int], *, final: bool) -> None:
-        self.judge.work(records, state, stages)
-        if final:
-            self._score_extra(records, state)
-
-    def _score_extra(self, records: Records, state: State) -> None:
+    def _score_extra(self, rows: Rows, state: State) -> None:
         sources = (self.judge.sources.of[name] for name in self.extra)
         labels = [source.key for source in sources if source.kind == "metric"]
-        self.judge.score(records, state, labels, state.alive)
+        self.judge.score(rows, state, labels, state.alive)
 
-    def _note_best(self, records: Records, state: State, place: int) -> None:
-        rows = state.alive
-        values = oriented(self.judge, records, state, self.best)[rows]
-        for row, value in zip(rows.tolist(), values.tolist()):
-            image = records.samples[row].image
-            key = records.samples[row].id if image is None else image
+    def _note_best(self, rows: Rows, state: State, place: int) -> None:
+        values = oriented(self.judge, rows, state, self.best)
+        for row in state.alive.tolist():
+            sample, value = rows.samples[row], float(values[row])
+            key = sample.id if sample.image is None else sample.image
             if key not in self._images or value > self._images[key][0]:
                 self._images[key] = (value, place, row)
 
     # --- what is told afterwards --------------------------------------------------------------------------------
 
-    def _count(self, records: Records, state: State) -> None:
+    def _count(self, rows: Rows, state: State) -> None:
         told = self.summary
-        told.read += len(records)
+        told.read += len(rows)
         told.kept += int((state.failed == KEPT).sum())
         told.unreadable += int((state.failed == UNREADABLE).sum())
         told.not_best += int((state.failed == NOT_BEST).sum())
@@ -145,10 +144,10 @@ class Selection(Generic[Piece]):
                 told.histograms.setdefault(name, Histogram(name)).add(state.columns[name][seen])
 
 
-def oriented(judge: Judge, records: Records, state: State, name: str) -> Floats:
+def oriented(judge: Judge, rows: Rows, state: State, name: str) -> Floats:
     """A column with the best values highest, and what has none below all others."""
     source = judge.sources.of[name]
-    values = truth.numbers(judge.values(records, state, name, np.arange(len(records))))
+    values = truth.numbers(judge.values(rows, state, name, np.arange(len(rows))))
     return np.where(np.isnan(values), -np.inf, -values if source.lower else values)
 
 

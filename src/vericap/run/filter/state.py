@@ -14,8 +14,8 @@ KEPT, UNREADABLE, NOT_BEST = -1, -2, -3  # beside these, the number of the condi
 
 
 @dataclass(frozen=True)
-class Records:
-    """Some records of the input in its order, and its columns by name."""
+class Rows:
+    """Some records of the input in its order, and its own columns by name."""
 
     samples: Sequence[Sample]
     column: Callable[[str], Array]
@@ -35,7 +35,7 @@ class State:
     entered: Bools | None = None  # rows that entered the stage whose share is to be cut
 
     @classmethod
-    def of(cls, records: Records) -> State:
+    def of(cls, records: Rows) -> State:
         unread = [bool(sample.problem) for sample in records.samples]
         return cls(np.where(unread, UNREADABLE, KEPT).astype(np.int32))
 

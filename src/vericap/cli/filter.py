@@ -1,0 +1,150 @@
+"""Keep the captions that meet a condition, and say why the others do not.
+
+    vericap filter pairs.csv kept.csv --images photos/ --keep 'vse>=0.3 & chair==0'
+    vericap filter pool.parquet kept.npy --images photos/ --keep 'words>=3 & lang==en & !url then top:0.3:vse' --cascade
+    vericap filter 'shards/{000..099}.tar' kept-%06d.tar --keep 'top:30%:vse' --clean --best-per-image
+    vericap filter pairs.jsonl kept.jsonl --keep 'rouge-l>=0.2 | words<4' --dry-run
+
+A condition compares metrics (vse, vifidel:p=1, spice.recall), text rules (`--rules` lists them) and columns of the
+input with >= <= > < == !=, joined by & | ! and parentheses. top:0.3:vse is the best 30 % of all records; after `then`
+it is the best 30 % of those that are left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from vericap.cli import common
+from vericap.core.errors import VericapError
+from vericap.core.table import Table
+from vericap.io.records import Fields
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input", nargs="?", metavar="INPUT", help="file, folder or pattern of shards; - for standard input"
+    )
+    parser.add_argument(
+        "output", nargs="?", metavar="OUTPUT", help=".jsonl .csv .parquet, .tar (or x-%%06d.tar), .npy (DataComp uids)"
+    )
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="EXPRESSION", help="said twice: one, then the other"
+    )
+    parser.add_argument("--rules", action="store_true", help="list the text rules")
+    common.add_input(parser)
+    group = parser.add_argument_group("keeping")
+    group.add_argument("--cascade", action="store_true", help="dear metrics see only what cheaper conditions left")
+    group.add_argument("--clean", action="store_true", help="undo HTML, addresses, file names, blanks, capitals first")
+    group.add_argument(
+        "--best-per-image", nargs="?", const="", metavar="COLUMN", help="of an image's captions keep the best one"
+    )
+    group.add_argument("--sort", nargs="?", const="", metavar="COLUMN", help="the best first (default: first metric)")
+    group.add_argument("--metrics", "-m", default="", metavar="NAMES", help="further scores to write of what is kept")
+    group = parser.add_argument_group("output")
+    group.add_argument("--rejected", metavar="FILE|none", help="where the others go (default: OUTPUT with .rejected)")
+    group.add_argument("--dry-run", action="store_true", help="tell what would be kept, write nothing")
+    group.add_argument(
+        "--shard-size", type=common.positive, default=10_000, metavar="N", help="samples of a tar (10000)"
+    )
+    group.add_argument("--json", action="store_true", help="print counts and cuts for programs")
+    group = parser.add_argument_group("scoring")
+    group.add_argument("--lang", default="en", help="language of the captions (default: en)")
+    group.add_argument("--tokenizer", help="ptb, none, sudachi; by default the language's")
+    group.add_argument("--df", default="corpus", metavar="FILE|coco-val", help="document frequencies of CIDEr")
+    group.add_argument("--workers", type=common.positive, default=1, metavar="N", help="processes to use (default: 1)")
+    group.add_argument("--threads", type=common.positive, default=0, metavar="N", help="threads of each network")
+    group.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
+    common.add_cache(group)
+    group.add_argument("--quiet", "-q", action="store_true", help="no histograms, no notes")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.rules:
+        print(rules_table().text(), end="")
+        return 0
+    from vericap.io.filtering import Filtering, check_outputs, rejected_name
+    from vericap.io.stream import open_input
+
+    _check(args)
+    rejected = None if args.rejected == "none" or args.dry_run else args.rejected or rejected_name(args.output)
+    with open_input(
+        args.input, args.references, format=args.format, reference_format=args.reference_format, fields=fields(args)
+    ) as source:
+        if not args.dry_run:
+            check_outputs(args.output, rejected, source.paths)
+        filtering = Filtering(source, wish(args), common.settings(args))
+        outcome = filtering.run(None if args.dry_run else args.output, rejected)
+    _tell(args, outcome)
+    if not args.quiet:
+        for text in outcome.notes:
+            common.say(f"note: {text}")
+    common.report_problems(outcome.problems)
+    return 1 if outcome.problems else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.input is None or (args.output is None and not args.dry_run):
+        raise VericapError("name an INPUT and an OUTPUT (or --dry-run)")
+    if not args.keep:
+        raise VericapError("say what to keep, for example: `keep='vse>=0.3 & !url'`")
+
+
+def fields(args: argparse.Namespace) -> Fields:
+    """Names of the input's columns, where the command line gives any."""
+    given = {name: getattr(args, f"{name}_field", None) or "" for name in ("caption", "image", "id", "references")}
+    return Fields(**given)
+
+
+def wish(args: argparse.Namespace) -> Any:
+    """What to keep, from the arguments."""
+    from vericap.io.filtering import Wish
+    from vericap.metrics.registry import split
+
+    return Wish(
+        keep=" then ".join(args.keep),
+        cascade=args.cascade,
+        clean=args.clean,
+        best_per_image=args.best_per_image,
+        sort=args.sort,
+        metrics=tuple(split(args.metrics)),
+        shard=args.shard_size,
+    )
+
+
+def _tell(args: argparse.Namespace, outcome: Any) -> None:
+    from vericap.io.filtering import outcome_lines
+    from vericap.run.filter.selection import cuts_of
+
+    told = outcome.summary
+    if args.json:
+        print(json.dumps(as_dict(outcome), ensure_ascii=False, indent=2))
+        return
+    if not args.quiet:
+        for name, histogram in told.histograms.items():
+            print(histogram.text(cuts=cuts_of(outcome.judge, told, name)), end="\n\n")
+    for line in outcome_lines(outcome):
+        print(line)
+    if args.cascade and not args.quiet:
+        for label, count in told.scored.items():
+            print(f"  {label} scored {count} records")
+
+
+def as_dict(outcome: Any) -> dict[str, Any]:
+    """The outcome as plain data."""
+    told = outcome.summary
+    cuts = {name: vars(cut) for name, cut in told.cuts.items()}
+    counts = {"records": told.read, "kept": told.kept, "rejected": told.rejected, "not best": told.not_best}
+    beside = {"cleaned": outcome.cleaned, "scored": told.scored, "cuts": cuts}
+    return {**counts, **beside, "problems": [str(problem) for problem in outcome.problems]}
+
+
+def rules_table() -> Table:
+    """The text rules with what they mean."""
+    from vericap.run.filter.columns import TEXT_RULES
+
+    table = Table(["rule", "kind", "meaning"])
+    for rule in TEXT_RULES.values():
+        table.add(rule.name, rule.kind, rule.help)
+    return table

@@ -1,0 +1,328 @@
+"""From a file of captions to what is kept of it; the rejected ones go to a file of their own, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vericap.core.errors import InputError, Problem, VericapError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.typing import Array, Ints
+from vericap.io.columns import column, fitted, unified
+from vericap.io.records import PLAIN, Fields, known_fields
+from vericap.io.stream import Input, Records
+from vericap.io.subsets import TarWriter, UidWriter, plain_columns
+from vericap.io.write import WRITERS, Writer, check_not_input, check_output, open_writer
+from vericap.metrics import registry
+from vericap.run.filter import grammar
+from vericap.run.filter.columns import Sources
+from vericap.run.filter.judge import Judge
+from vericap.run.filter.selection import Selection, Summary, oriented
+from vericap.run.filter.state import KEPT, NOT_BEST, Rows, State
+from vericap.text.clean import clean
+
+if TYPE_CHECKING:
+    import pyarrow
+
+TABLES = tuple(WRITERS)
+KINDS = (*TABLES, ".tar", ".npy")
+REJECTED, PROBLEM, ORIGINAL = "rejected", "problem", "original"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to keep and how to write it."""
+
+    keep: str
+    cascade: bool = False
+    clean: bool = False
+    best_per_image: str | None = None  # a column; "" for the first metric of the condition
+    sort: str | None = None
+    metrics: tuple[str, ...] = ()  # further scores to write
+    shard: int = 10_000
+
+
+@dataclass
+class Outcome:
+    """What was done: counts and histograms, problems of single records, and how many rows each file has."""
+
+    summary: Summary
+    judge: Judge
+    problems: list[Problem] = field(default_factory=list)
+    cleaned: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def rejected_name(output: str | Path) -> Path:
+    """The file of what is not kept: kept.csv -> kept.rejected.csv; beside a tar or a uid list it is JSONL.
+
+    Examples
+    --------
+    >>> str(rejected_name("kept.csv")), str(rejected_name("kept-%06d.tar"))
+    ('kept.rejected.csv', 'kept.rejected.jsonl')
+    """
+    file = Path(output)
+    stem = file.stem.split("%")[0].rstrip("-_.") or "kept"
+    return file.with_name(f"{stem}.rejected{file.suffix if file.suffix.lower() in TABLES else '.jsonl'}")
+
+
+def check_outputs(output: str | Path, rejected: str | Path | None, inputs: Iterable[str | Path]) -> None:
+    """Refuse outputs that cannot be written, or that are inputs, before any work is done."""
+    inputs = list(inputs)
+    if "%" not in str(output):
+        check_output(output, inputs, kinds=KINDS, what="kept captions")
+    if rejected is not None:
+        check_output(rejected, inputs, kinds=TABLES, what="rejected captions")
+        check_not_input(Path(rejected), [output])
+
+
+class Filtering:
+    """One filter over one input.
+
+    Parameters
+    ----------
+    source : an opened input; it is read once per pass.
+    wish : what to keep.
+    settings : choices that all metrics share.
+    """
+
+    def __init__(self, source: Input, wish: Wish, settings: Settings | None = None) -> None:
+        self.source, self.wish, self.settings = source, wish, settings or Settings()
+        if not source.units:
+            raise InputError(f"{source.name}: no caption was found")
+        names = source.read(source.units[0]).columns.column_names
+        expression = grammar.parse(wish.keep)
+        self.sources = Sources(expression, _make, registry.names(), names)
+        self.best = self._ranked("best_per_image", wish.best_per_image)
+        self.order = self._ranked("sort", wish.sort)
+        for name in wish.metrics:
+            self.sources.add(name)
+        self.judge = Judge(self.sources, self.settings, cascade=wish.cascade)
+        self.outcome = Outcome(Summary(), self.judge)
+        self._note_hidden(names)
+
+    def _ranked(self, option: str, name: str | None) -> str:
+        """The column to rank by: the one named, or the first metric of the condition."""
+        if name is None:
+            return ""
+        if name:
+            return self.sources.add(name).name
+        metric = next((one.name for one in self.sources.of.values() if one.kind == "metric"), None)
+        if metric is None:
+            raise VericapError(f"`{option}=`: the condition names no metric to rank by; say which one: `{option}=vse`")
+        return metric
+
+    def _note_hidden(self, names: Sequence[str]) -> None:
+        hidden = [one.name for one in self.sources.of.values() if one.kind == "metric" and one.name in names]
+        if hidden:
+            self.outcome.notes.append(
+                f"the input has a column {', '.join(hidden)} too, which the new scores replace; "
+                f"`input.{hidden[0]}` in a condition reads the old ones"
+            )
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def run(self, output: str | Path | None, rejected: str | Path | None = None) -> Outcome:
+        """Judge all records and write them; without an output nothing is written."""
+        extra = [name for name in (self.order, *self.wish.metrics) if name]
+        selection = Selection(self.judge, self.source, self._rows, best=self.best, extra=extra)
+        self.outcome.summary = selection.summary
+        self.outcome.problems += self.source.problems
+        if output is None:
+            for records, rows, _ in selection:
+                self._note(records, rows)
+            self._check_judged()
+        else:
+            self._write(selection, Path(output), None if rejected is None else Path(rejected))
+        return self.outcome
+
+    def _rows(self, records: Records) -> Rows:
+        samples: Sequence[Sample] = records.samples
+        if self.wish.clean:
+            samples = [replace(sample, candidate=clean(sample.candidate)) for sample in samples]
+        table = records.columns
+
+        def cells(name: str) -> Array:
+            found = np.full(len(samples), None, dtype=object)
+            if name in table.column_names:
+                found[:] = table.column(name).to_pylist()
+            return found
+
+        return Rows(samples, cells)
+
+    def _check_judged(self) -> None:
+        """A metric that could judge nothing at all tells of a mistake (a wrong folder), not of bad records."""
+        for name, histogram in self.outcome.summary.histograms.items():
+            reason = self.judge.first_problem.get(self.sources.of[name].key)
+            if histogram.missing and not histogram.seen and reason:
+                raise InputError(f"{name} could judge none of {histogram.missing} records; the first: {reason}")
+
+    def _note(self, records: Records, rows: Rows) -> None:
+        self.outcome.problems += records.problems
+        if self.wish.clean:
+            pairs = zip(rows.samples, records.samples)
+            self.outcome.cleaned += sum(one.candidate != other.candidate for one, other in pairs)
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def _write(self, selection: Selection[Records], output: Path, rejected: Path | None) -> None:
+        kind = output.suffix.lower()
+        if self.order and kind not in TABLES:
+            raise VericapError(f"{output}: a {kind} file has an order of its own; `sort=` needs {', '.join(TABLES)}")
+        with ExitStack() as stack:
+            lost = None if rejected is None else stack.enter_context(open_writer(rejected))
+            sink = self._sink(output, kind)
+            stack.enter_context(sink)
+            held: list[tuple[Array, pyarrow.Table]] = []
+            for records, rows, state in selection:
+                self._note(records, rows)
+                table = self._table(records, rows, state)
+                kept = np.flatnonzero(state.failed == KEPT)
+                if self.order:
+                    held.append((oriented(self.judge, rows, state, self.order)[kept], table.take(kept)))
+                elif isinstance(sink, Writer):
+                    sink.write(table.take(kept))
+                else:
+                    self._add(sink, rows, table, kept)
+                if lost is not None:
+                    self._reject(lost, table, rows, state, records.problems)
+            if held and isinstance(sink, Writer):
+                sink.write(_sorted(held))
+            self._check_judged()
+
+    def _sink(self, output: Path, kind: str) -> Writer | TarWriter | UidWriter:
+        if kind == ".npy":
+            return UidWriter(output)
+        if kind == ".tar":
+            return TarWriter(output, self._photo, shard=self.wish.shard)
+        return open_writer(output)
+
+    def _add(self, sink: TarWriter | UidWriter, rows: Rows, table: pyarrow.Table, kept: Ints) -> None:
+        for row, columns in zip(kept.tolist(), plain_columns(table.take(kept))):
+            try:
+                sink.add(rows.samples[row], columns)
+            except InputError as error:
+                sample = rows.samples[row]
+                self.outcome.problems.append(Problem(f"id {sample.id}", f"is not written: {error}", self.source.name))
+
+    def _photo(self, sample: Sample) -> bytes:
+        from vericap.vision import images
+
+        if isinstance(sample.photo, bytes):
+            return sample.photo
+        if sample.photo is not None:
+            return images.read(sample.photo)
+        if self.settings.images is None:
+            raise InputError("has no photo; name their folder with `images=DIR`")
+        return images.read(images.find(sample.image or sample.id, self.settings.images))
+
+    def _table(self, records: Records, rows: Rows, state: State) -> pyarrow.Table:
+        """The input's columns, the cleaned caption with the original, and the scores."""
+        table = records.columns
+        name = caption_column(table.column_names, self.source.fields)
+        if not table.column_names:
+            table = _with(table, "id", [sample.id for sample in records.samples])
+        if not name:
+            name = "caption"
+            table = _with(table, name, [sample.candidate for sample in records.samples])
+        if self.wish.clean:
+            table = _with(table, f"{name}.{ORIGINAL}", [sample.candidate for sample in records.samples])
+            table = _with(table, name, [sample.candidate for sample in rows.samples])
+        for score in self.columns:
+            values = state.columns.get(score, np.full(len(rows), np.nan))
+            table = _with(table, score, values)
+        return table
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of scores that are written."""
+        return list(dict.fromkeys(one.name for one in self.sources.of.values() if one.kind == "metric"))
+
+    def _reject(
+        self, sink: Writer, table: pyarrow.Table, rows: Rows, state: State, problems: Sequence[Problem]
+    ) -> None:
+        """What is not kept, each with the condition it failed; then records that could not be read."""
+        lost = np.flatnonzero(state.failed != KEPT)
+        labels = self.judge.labels
+        reasons = [self._condition(int(code)) for code in state.failed[lost]]
+        why = [rows.samples[row].problem or state.unjudged(row, labels) or None for row in lost.tolist()]
+        found = _with(_with(table.take(lost), REJECTED, reasons), PROBLEM, why)
+        sink.write(found)
+        if problems:
+            sink.write(_unread(found, problems))
+
+    def _condition(self, code: int) -> str:
+        if code == NOT_BEST:
+            return f"best caption of the image by {self.best}"
+        return str(self.judge.conditions[code]) if code >= 0 else "readable"
+
+
+def caption_column(names: Sequence[str], fields: Fields = PLAIN) -> str:
+    """The input's column that holds the caption; empty where it has none (lines of text)."""
+    known = dict(known_fields(tuple(names), fields)[0])
+    return str(known.get("candidate") or ("txt" if "txt" in names else ""))
+
+
+def _make(text: str) -> Any:
+    return registry.make(text, code=True)
+
+
+def _with(table: pyarrow.Table, name: str, values: Any) -> pyarrow.Table:
+    """A table with one column more, or with another one of that name."""
+    import pyarrow as pa
+
+    found = pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else column(list(values))
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, found)
+    return table.append_column(name, found) if table.num_columns else pa.table({name: found})
+
+
+def _unread(like: pyarrow.Table, problems: Sequence[Problem]) -> pyarrow.Table:
+    """Records that could not be read, in the columns of a table; the first one tells where they stood."""
+    import pyarrow as pa
+
+    first = like.column_names[0]
+    cells: Mapping[str, list[str]] = {
+        first: [f"{problem.source}: {problem.record}" for problem in problems],
+        REJECTED: ["readable"] * len(problems),
+        PROBLEM: [problem.reason for problem in problems],
+    }
+    schema = pa.schema(
+        [(name, pa.string() if name in cells else like.schema.field(name).type) for name in like.schema.names]
+    )
+    return fitted(pa.table(dict(cells)), schema)
+
+
+def _sorted(held: Sequence[tuple[Array, pyarrow.Table]]) -> pyarrow.Table:
+    """All that is kept, the best first; what is equal stays in the order of the input."""
+    import pyarrow as pa
+
+    schema = unified([table.schema for _, table in held])
+    whole = pa.concat_tables([fitted(table, schema) for _, table in held])
+    order = np.argsort(-np.concatenate([values for values, _ in held]), kind="stable")
+    return whole.take(order)
+
+
+def outcome_lines(outcome: Outcome) -> Iterator[str]:
+    """What was kept and why the rest was not, in words."""
+    told = outcome.summary
+    share = f" ({100 * told.kept / told.read:.1f} %)" if told.read else ""
+    yield f"{told.kept} of {told.read} records kept{share}"
+    for condition, count in told.rejected.items():
+        if count:
+            yield f"  {count} fail {condition}"
+    if told.not_best:
+        yield f"  {told.not_best} are not the best caption of their image"
+    if told.unjudged:
+        yield f"  {told.unjudged} of the rejected could not be judged by every metric"
+    for share_text, cut in told.cuts.items():
+        tied = f"; {cut.tied} records outside have the same value (earlier records come first)" if cut.tied else ""
+        yield f"  {share_text}: {cut.kept} of {cut.records}, down to {cut.value:.4g}{tied}"
+    if outcome.cleaned:
+        yield f"{outcome.cleaned} captions were cleaned"
