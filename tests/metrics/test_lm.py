@@ -46,6 +46,56 @@ def test_slor_tells_a_cut_caption_and_does_not_punish_rare_words() -> None:
     assert gap > abs(np.subtract(*scores("lm", plain, rare)))
 
 
+NONSENSE = [
+    "xqz blorf wug zzt fnord .",
+    "dsfkj sdfkj",
+    "xqz of blorf with wug on fnord",
+    "a xqz of a blorf in the wug",
+    "#dog #park #sunny #love #instagood",
+    "Un homme court sur la plage avec son chien",
+    "qwe " * 30,
+]
+
+
+@pytest.mark.parametrize("form", ["slor", "logprob"])
+@pytest.mark.parametrize("nonsense", NONSENSE)
+def test_unknown_words_do_not_reward_each_other(form: str, nonsense: str) -> None:
+    goods = ["a man riding a wave on top of a surfboard", "two dogs are playing with a frisbee on the grass"]
+    *high, low = scores(f"lm:form={form}", *goods, nonsense)
+    assert min(high) > low + 0.5
+    if form == "slor":
+        assert low <= 0.0
+
+
+def test_more_nonsense_is_never_better() -> None:
+    plain = "a dog on the grass"
+    found = scores("lm", plain, f"{plain} xqz", f"{plain} xqz blorf", f"{plain} xqz blorf wug zzt")
+    assert (np.diff(found) < 0).all()
+
+
+def test_an_unknown_word_neither_predicts_nor_earns() -> None:
+    texts = ("a xqz", "xqz wug", "a dog with xqz runs")
+    for reasons in scored("lm", *texts, explain=True).explanations["lm"]:
+        assert reasons is not None
+        told = reasons.facts
+        gain = dict(zip(told["tokens"], np.subtract(told["logprob"], told["unigram_logprob"])))
+        assert all(gain[word] <= 0 for word in ("xqz", "wug") if word in gain)
+    (first, second) = scored("lm", "runs", "the grass xqz runs", explain=True).explanations["lm"]
+    assert first is not None
+    assert second is not None
+    # after an unknown word "</s>" and "runs" are judged without a context, wherever they stand
+    (third,) = scored("lm", "two men wug runs", explain=True).explanations["lm"]
+    assert third is not None
+    assert second.facts["logprob"][3] == third.facts["logprob"][3] != first.facts["logprob"][0]
+
+
+def test_one_unknown_word_costs_a_good_caption_little() -> None:
+    known, unknown, mixed = scores(
+        "lm", "a dog plays with a ball in the park", "a dog plays with a frizbeee in the park", "park dog the a in ball"
+    )
+    assert known > unknown > mixed + 1.0
+
+
 def test_columns_and_per_token_sums() -> None:
     text = "a dog on the grass"
     result = scored("lm", text, explain=True)

@@ -28,6 +28,7 @@ class Lm(Metric):
     range = (float("-inf"), float("inf"))
     needs = ()
     languages = ("en",)
+    version = "2"  # unknown words neither predict nor earn
     options: ClassVar[Mapping[str, Option]] = {
         "form": Option(
             "slor", "slor: log-probability minus unigram log-probability, per token; logprob: without the latter",

@@ -51,7 +51,10 @@ class NgramModel:
         return [self.vocabulary.get(token, UNKNOWN) for token in tokens]
 
     def token_scores(self, texts: Sequence[Sequence[str]]) -> tuple[Floats32, Ints, Ints]:
-        """log p of every token and of the end of each text; their word numbers; offsets by text."""
+        """log p of every token and of the end of each text; their word numbers; offsets by text.
+
+        An unknown word ends the context: what follows it is judged as if nothing stood before.
+        """
         rows = [self.numbers(text) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(row) + 1 for row in rows])]).astype(np.int64)
         words = np.array([w for row in rows for w in (*row, END)], dtype=np.int64)
@@ -62,12 +65,19 @@ class NgramModel:
             inside = place >= back
             context[back - 1, inside] = words[np.flatnonzero(inside) - back]
             context[back - 1, place == back - 1] = START
+        # All unknown words are one: in training they stand in company, so that nonsense would predict nonsense.
+        context[np.logical_or.accumulate(context == UNKNOWN, axis=0)] = -1
         return self._score(words, context), words, offsets
 
     def text_scores(self, texts: Sequence[Sequence[str]]) -> list[TokenScores]:
-        """Each text's tokens and its end, with both log-probabilities; nothing of a text without tokens."""
+        """Each text's tokens and its end, with both log-probabilities; nothing of a text without tokens.
+
+        An unknown word is never likelier where it stands than anywhere: that some unknown word was to be expected
+        says nothing for this one.
+        """
         scores, words, offsets = self.token_scores(texts)
         inside, alone = scores.astype(np.float64), self.frequency[words].astype(np.float64)
+        inside = np.where(words == UNKNOWN, np.minimum(inside, alone), inside)
         return [
             TokenScores([*text, MARKS[END]], inside[start:end], alone[start:end]) if text else TokenScores.nothing()
             for text, start, end in zip(texts, offsets, offsets[1:])
