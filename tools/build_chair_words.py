@@ -281,7 +281,19 @@ catcher's box, farmer's market, farmers market, driver's license, player's bench
 """
 
 # A word of the table after or before one of these is a likeness, not the object.
-LIKENESS_BEFORE = ["toy", "stuffed", "plush", "model", "fake", "rubber", "cartoon", "lego", "miniature", "inflatable", "origami"]
+LIKENESS_BEFORE = [
+    "toy",
+    "stuffed",
+    "plush",
+    "model",
+    "fake",
+    "rubber",
+    "cartoon",
+    "lego",
+    "miniature",
+    "inflatable",
+    "origami",
+]
 LIKENESS_AFTER = [
     "statue",
     "statues",

@@ -18,12 +18,13 @@ from vericap.core.explanation import Explanation
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.metrics.chair import Chair, ChairS
+from vericap.metrics.chair import Chair, ChairRecall, ChairS
 from vericap.metrics.registry import resolve
 from vericap.run.engine import Run
 from vericap.run.plan import analysed
 from vericap.run.significance import aggregate
-from vericap.vision.mentions import class_of, class_words, mentions, spans
+from vericap.vision.caption_words import CaptionWords
+from vericap.vision.mentions import class_of, class_words, mentions
 
 
 def judged(metric: Chair, batch: Batch) -> Statistics:
@@ -58,7 +59,7 @@ def named(caption: str) -> list[str]:
         ("an apple laptop", ["laptop"]),
         ("carrot cake with baby carrots", ["cake"]),
         ("a baby elephant", ["elephant"]),
-        ("women's purses and men's ties", ["person", "handbag", "person", "tie"]),
+        ("women's purses and men's ties", ["handbag", "tie"]),
         ("knives, mice, geese, sheep and buses", ["knife", "mouse", "bird", "sheep", "bus"]),
         ("A tv. Remote controls", ["tv", "remote"]),
         ("a couple of birds", ["bird"]),
@@ -69,6 +70,70 @@ def named(caption: str) -> list[str]:
     ],
 )
 def test_mentions(caption: str, expected: list[str]) -> None:
+    assert named(caption) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        # negation
+        ("There isn't a dog on the grass.", []),
+        ("there isn’t a dog", []),
+        ("neither a dog nor a cat", []),
+        ("a street with no cars or people", []),
+        ("no cars, trucks, or people are visible", []),
+        ("There are no cars, people walk.", ["person"]),
+        ("The street is empty, with no other people or cars.", []),
+        ("a man not wearing a tie", ["person"]),
+        ("not only a dog but also a cat", ["dog", "cat"]),
+        ("no one riding a horse", ["horse"]),
+        ("no man riding the horse", ["horse"]),
+        ("The dog isn't on the couch", ["dog", "couch"]),
+        ("a table, but the chairs are missing", ["dining table"]),
+        ("people are not visible, a bus is", ["bus"]),
+        ("never a train", []),
+        ("a photo without any people in it but a bus", ["bus"]),
+        # the fruit and the colour
+        ("an orange and a banana", ["orange", "banana"]),
+        ("an orange and banana", ["orange", "banana"]),
+        ("an orange and white cat", ["cat"]),
+        ("a red, orange, and yellow kite", ["kite"]),
+        ("apple, orange, and banana", ["apple", "orange", "banana"]),
+        ("The flowers are red and orange in color.", []),
+        ("orange slices on a plate with a slice of orange", ["orange"]),
+        ("a man in an orange vest", ["person"]),
+        # other senses
+        ("they tie a knot", []),
+        ("a man ties his shoe", ["person"]),
+        ("a man in a suit and tie", ["person", "tie"]),
+        ("learning to train a dog", ["dog"]),
+        ("standing next to train", ["train"]),
+        ("the remote island", []),
+        ("a remote beach with a remote sitting on a table", ["remote", "dining table"]),
+        ("a bird's-eye view of the city", []),
+        ("a birds eye view", []),
+        ("salad on a bed of lettuce", []),
+        # compounds
+        ("a giraffe-patterned sofa", ["couch"]),
+        ("a giraffe patterned sofa", ["couch"]),
+        ("a horse-drawn carriage", ["horse"]),
+        ("a semi-formal dinner in a two-man tent", []),
+        ("a hot-dog", ["hot dog"]),
+        ("a cat - a dog", ["cat", "dog"]),
+        ("a tabby cat and a husky dog", ["cat", "dog"]),
+        # owners
+        ("a child's bedroom", []),
+        ("the dogs' toys", ["dog"]),
+        ("a man's hand holding a phone", ["person", "cell phone"]),
+        ("the child's smile", ["person"]),
+        ("several sandwich's sliced", ["sandwich"]),
+        ("bananas at a farmer's market", ["banana"]),
+        # no words of a caption
+        ("https://dog.com/cat.jpg", []),
+        ("dog.jpg", []),
+    ],
+)
+def test_what_is_no_mention(caption: str, expected: list[str]) -> None:
     assert named(caption) == expected
 
 
@@ -87,6 +152,9 @@ def test_the_table_covers_every_class_and_the_detector_speaks_it() -> None:
     assert class_of("TVmonitor") == ("tv",)
     assert class_of("man") == ("person",)
     assert class_of("unicorn") == ()
+    assert class_of("dining-table") == class_of("Dining_Table") == ("dining table",)
+    assert class_of("hair-drier") == ("hair drier",)
+    assert class_of("t-shirt") == ()
 
 
 SAMPLES = [
@@ -110,13 +178,41 @@ def batch(tmp_path: Path) -> Batch:
 
 def test_by_hand(batch: Batch) -> None:
     found = judged(Chair(), batch)
-    assert found.values.tolist() == [[2, 3, 1], [0, 2, 0], [0, 0, 0], [1, 2, 1]]
+    # invented, mentions, any invented, objects mentioned, objects there, words
+    assert found.values.tolist() == [[2, 3, 1, 1, 3, 8], [0, 2, 0, 2, 2, 5], [0, 0, 0, 0, 2, 3], [1, 2, 1, 1, 1, 5]]
     assert found.columns["hallucinated"].tolist() == ["cat, cat", "", "", "truck"]
     assert found.columns["missed"].tolist() == ["couch, person", "", "cup, dining table", ""]
     assert Chair().captions(found.values) == pytest.approx([2 / 3, 0, 0, 1 / 2])
     assert ChairS().captions(found.values).tolist() == [1, 0, 0, 1]
     assert aggregate(Chair(), found.values) == pytest.approx(3 / 7)  # invented mentions / mentions
     assert aggregate(ChairS(), found.values) == pytest.approx(2 / 4)
+    assert aggregate(ChairRecall(), found.values) == pytest.approx(4 / 8)
+    assert found.columns["recall"].tolist() == pytest.approx([1 / 3, 1, 0, 1])
+    assert Chair().beside(found.values) == pytest.approx(
+        {"recall": 4 / 8, "mentions per caption": 7 / 4, "words per caption": 21 / 4}
+    )
+
+
+def test_an_object_that_is_named_twice_can_count_once(batch: Batch) -> None:
+    found = judged(Chair(count="distinct"), batch)
+    assert found.values[:, :3].tolist() == [[1, 2, 1], [0, 2, 0], [0, 0, 0], [1, 2, 1]]
+    assert "|count:distinct|" in Chair(count="distinct").signature(batch)
+
+
+def test_recall_and_length_stand_beside_the_score(batch: Batch) -> None:
+    result = Run(resolve("chair,chair-recall"), batch.settings).score(SAMPLES)
+    beside = result.corpus["chair"].as_dict()["beside"]
+    assert beside["recall"] == float(result.corpus["chair-recall"]) == 0.5
+    assert beside["words per caption"] == 21 / 4
+    assert any("chair: recall 0.5, mentions per caption 1.75, words per caption 5.25" in note for note in result.notes)
+
+
+def test_recall_needs_something_that_is_there() -> None:
+    samples = [Sample("1", "a dog", objects={}), Sample("2", "a dog", objects={"dog": 1, "cat": 1})]
+    result = Run(resolve("chair-recall")).score(samples)
+    assert np.isnan(result["chair-recall"][0])
+    assert result["chair-recall"][1] == 0.5
+    assert [problem.record for problem in result.problems] == ["1"]
 
 
 def test_the_explanation_gives_the_verdict_of_every_mention(batch: Batch) -> None:
@@ -160,21 +256,26 @@ def test_evidence_says_who_tells_and_where() -> None:
 
 @given(st.text(max_size=30))
 def test_letters_of_words_are_letters_of_the_caption(caption: str) -> None:
-    for start, end in spans(caption):
+    for start, end in CaptionWords.of(caption).spans:
         assert 0 <= start < end <= len(caption)
 
 
 def test_letters_that_grow_in_lower_case_keep_their_place() -> None:
     caption = "\u0130\u0130 a dog"
-    start = mentions(caption)[0].start
-    assert caption[slice(*spans(caption)[start])] == "dog"
+    (found,) = mentions(caption)
+    assert caption[found.start : found.end] == "dog"
 
 
-@pytest.mark.parametrize("text", ["", "   ", "???", "\U0001f600"])
-def test_texts_without_a_word_mention_nothing(text: str) -> None:
-    result = Run(resolve("chair,chair-s")).score([Sample("1", text, objects=["dog"])])  # type: ignore[arg-type]
-    assert [found.values.tolist() for found in result.statistics.values()] == [[[0, 0, 0]]] * 2
-    assert result.problems == []
+@pytest.mark.parametrize("text", ["", "   ", "???", "\U0001f600", "https://dog.com/cat.jpg", "www.a.org/b ", "dog.png"])
+def test_a_text_that_says_nothing_is_not_judged(text: str) -> None:
+    """A caption of nothing must not be a perfect one."""
+    samples = [Sample("1", text, objects={"dog": 1}), Sample("2", "a cat", objects={"dog": 1})]
+    result = Run(resolve("chair,chair-s,chair-recall")).score(samples)
+    for metric in ("chair", "chair-s", "chair-recall"):
+        assert np.isnan(result[metric][0])
+        assert result.corpus[metric].count == 1
+    assert [problem.record for problem in result.problems] == ["1"]
+    assert "no word" in result.problems[0].reason
 
 
 def test_references_can_be_left_out_or_stand_alone(batch: Batch) -> None:
@@ -187,7 +288,7 @@ def test_references_can_be_left_out_or_stand_alone(batch: Batch) -> None:
 
 def test_only_the_classes_that_were_annotated_are_judged(batch: Batch) -> None:
     found = judged(Chair(classes="voc"), batch)
-    assert found.values.tolist() == [[2, 3, 1], [0, 1, 0], [0, 0, 0], [0, 1, 0]]  # no cup, no truck in VOC
+    assert found.values[:, :3].tolist() == [[2, 3, 1], [0, 1, 0], [0, 0, 0], [0, 1, 0]]  # no cup, no truck in VOC
 
 
 def test_a_baby_in_the_references_brings_no_zoo() -> None:
@@ -221,7 +322,7 @@ def test_images_without_objects_are_reported_and_the_rest_scored(batch: Batch) -
     assert result.corpus["chair"].value == pytest.approx(3 / 7)
     assert result.corpus["chair-s"].value == pytest.approx(2 / 4)
     assert "|objects:gold.json:" in result.corpus["chair"].signature
-    assert "|words:1|" in result.corpus["chair"].signature
+    assert "|words:2|" in result.corpus["chair"].signature
 
 
 def test_the_signature_names_where_objects_come_from() -> None:
@@ -238,20 +339,20 @@ def test_the_signature_names_where_objects_come_from() -> None:
 def test_an_image_without_objects_makes_every_mention_invented(tmp_path: Path) -> None:
     (tmp_path / "gold.json").write_text('{"a": []}')
     batch = Batch.of([Sample("1", "a dog and a cat", (), "a")], Settings(objects=str(tmp_path / "gold.json")))
-    assert judged(Chair(), batch).values.tolist() == [[2, 2, 1]]
+    assert judged(Chair(), batch).values[:, :3].tolist() == [[2, 2, 1]]
 
 
 def test_labels_outside_the_classes_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "gold.json").write_text('{"a": ["unicorn", "Dog", "lamp post"]}')
     batch = Batch.of([Sample("1", "a dog", (), "a")], Settings(objects=str(tmp_path / "gold.json")))
     found = judged(Chair(), batch)
-    assert found.values.tolist() == [[0, 1, 0]]
+    assert found.values[:, :3].tolist() == [[0, 1, 0]]
     assert found.columns["missed"].tolist() == [""]
 
 
-def test_only_english() -> None:
-    with pytest.raises(VericapError, match="language"):
-        Run(resolve("chair:objects=references"), Settings(lang="ja"))
+def test_other_languages_are_refused() -> None:
+    with pytest.raises(VericapError, match="language en or ja, not 'de'"):
+        Run(resolve("chair:objects=references"), Settings(lang="de"))
 
 
 LABELS = ["dog", "cat", "person", "car", "hot dog", "teddy bear"]
@@ -262,8 +363,8 @@ def test_more_objects_never_invent_more(said: list[str], there: set[str], extra:
     caption = ", ".join(f"a {label}" for label in said)
 
     def values(objects: set[str]) -> list[float]:
-        sample = Sample("1", caption, objects=dict.fromkeys(objects, 1))
-        return judged(Chair(), Batch.of([sample])).values[0].tolist()
+        sample = Sample("1", caption or "a view", objects=dict.fromkeys(objects, 1))
+        return judged(Chair(), Batch.of([sample])).values[0, :3].tolist()
 
     invented, count, any_invented = values(there)
     assert count == len(said)

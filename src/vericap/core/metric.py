@@ -156,6 +156,10 @@ class Metric(ABC):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums[..., 0] / count)
 
+    def beside(self, values: Floats) -> Mapping[str, float]:
+        """Numbers that belong beside the corpus score (a recall, a mean length), from rows of statistics."""
+        return {}
+
     # --- reasons ------------------------------------------------------------------------------------------------
 
     @property

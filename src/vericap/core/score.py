@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Score:
-    """A corpus score. `value` is None only with a `reason`."""
+    """A corpus score. `value` is None only with a `reason`; `beside` has numbers without which it is hard to read."""
 
     name: str
     value: float | None
@@ -17,6 +18,7 @@ class Score:
     direction: str = "higher"
     interval: tuple[float, float] | None = None
     reason: str = ""
+    beside: Mapping[str, float] = field(default_factory=dict)
 
     def __float__(self) -> float:
         return float("nan") if self.value is None else self.value
@@ -27,4 +29,6 @@ class Score:
             found["interval"] = list(self.interval)
         if self.reason:
             found["reason"] = self.reason
+        if self.beside:
+            found["beside"] = dict(self.beside)
         return {**found, "signature": self.signature}

@@ -12,7 +12,7 @@ from vericap.metrics.registry import metric_class
 _SHARED = (
     (re.compile(r"^bleu-\d$"), "bleu"),
     (re.compile(r"^reo-\w+$"), "reo"),
-    (re.compile(r"^chair-s$"), "chair"),
+    (re.compile(r"^chair-(s|recall)$"), "chair"),
     (re.compile(r"^(ref)?clipscore$"), "clipscore"),
 )
 

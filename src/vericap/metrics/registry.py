@@ -33,6 +33,7 @@ METRICS: dict[str, str] = {
     "jaspice-plus": "vericap.metrics.jaspice:JaSpicePlus",
     "chair": "vericap.metrics.chair:Chair",
     "chair-s": "vericap.metrics.chair:ChairS",
+    "chair-recall": "vericap.metrics.chair:ChairRecall",
     "sentence": "vericap.metrics.sentence:Sentence",
     "wmd": "vericap.metrics.wmd:Wmd",
     "vifidel": "vericap.metrics.vifidel:Vifidel",

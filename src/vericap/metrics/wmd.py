@@ -19,6 +19,7 @@ from vericap.metrics.evidence import shortened
 from vericap.metrics.toolbox import NO_REFERENCE, row_means
 from vericap.run.analyses import WordSpace
 from vericap.text.transport import costs, distances, solve
+from vericap.text.vectors import HELP as VECTORS
 from vericap.text.word_table import WordTable
 
 NO_CONTENT = "the caption has no content word with a vector and scores 0"
@@ -28,17 +29,18 @@ class Wmd(Metric):
     name, title = "wmd", "WMD"
     range = (0.0, 1.0)
     needs = ("references",)
-    languages = ("en",)
+    languages = ("en", "ja")
     options: ClassVar[Mapping[str, Option]] = {
         "pool": Option("best", "which reference counts", choices=("best", "worst", "mean")),
         "p": Option(2.0, "moving a word costs distance^p"),
         "normalise": Option(True, "bring word vectors to length 1"),
         "centre": Option(True, "remove the mean vector of the table first"),
-        "vectors": Option("encoder", "word vectors: 'encoder' or a word2vec, GloVe, fastText or .npy file"),
+        "vectors": Option("encoder", VECTORS),
     }
 
     def space(self, settings: Settings) -> WordSpace:
-        return WordSpace(self.opt.vectors, self.opt.normalise, self.opt.centre, settings.tokenizer)
+        opt = self.opt
+        return WordSpace(opt.vectors, opt.normalise, opt.centre, settings.tokenizer, lang=settings.lang)
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         return (self.space(settings),)

@@ -363,7 +363,11 @@ def corpus_scores(result: Result, batch: Batch) -> dict[str, Score]:
             count=int((~np.isnan(values[:, 0])).sum()),
             direction=metric.direction,
             reason=_why_undefined(result.statistics[name]) if undefined else "",
+            beside={} if undefined else metric.beside(values[~np.isnan(values[:, 0])]),
         )
+        if scores[name].beside:
+            shown = ", ".join(f"{what} {number:.4g}" for what, number in scores[name].beside.items())
+            result.notes.append(f"{name}: {shown}")
     return scores
 
 

@@ -1,47 +1,36 @@
-"""Which of the 80 COCO classes a caption mentions, by a table of words and phrases (English)."""
+"""Which of the 80 COCO classes a caption mentions, by a table of words and phrases."""
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from vericap.core import shipped
+from vericap.vision.caption_words import (
+    CaptionWords,
+    bare,
+    is_fruit,
+    listed_with,
+    negated,
+    other_sense,
+    word_set,
+)
 from vericap.vision.objects import canonical, tidy
 
-_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[^\sa-z0-9]")
-_HYPHEN = "-"  # between words, not a word
-_ARTICLES = {"a", "an", "the", "any", "some", "two", "three", "several"}
-_ABSENT = {"no", "without"}
-# "orange" is a colour far more often than a fruit: it counts where it can only be a noun.
-_BEFORE_FRUIT = {
-    "an",
-    "one",
-    "the",
-    "peeled",
-    "sliced",
-    "cut",
-    "ripe",
-    "whole",
-    "half",
-    "fresh",
-    "single",
-    "and",
-    ",",
-}
-_AFTER_FRUIT = {"", ".", ",", "on", "in", "sitting", "sits", "that", "next", "beside", "near", "is", "slice", "slices",
-                "cut", "with", "to", "half", "halves"}  # fmt: skip
+_ARTICLES = word_set("a an the any some two three several")
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A word or phrase of a caption and the classes any of which it may name."""
+    """A word or phrase of a caption, the classes any of which it may name, and the letters where it stands."""
 
     text: str
     classes: tuple[str, ...]
-    start: int  # in words: `spans` tells where they stand
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -60,14 +49,18 @@ class ClassWords:
 @lru_cache(maxsize=1)
 def class_words() -> ClassWords:
     data: dict[str, Any] = json.loads(shipped.path("chair", "words.json").read_text("utf-8"))
+    phrases, evidence = (
+        {" ".join(map(bare, phrase.split())): tuple(classes) for phrase, classes in data[name].items()}
+        for name in ("words", "evidence")
+    )
     longest: dict[str, int] = {}
-    for phrase in (*data["words"], *data["evidence"]):
+    for phrase in (*phrases, *evidence):
         first, *rest = phrase.split(" ")
         longest[first] = max(longest.get(first, 0), 1 + len(rest))
     return ClassWords(
         tuple(data["classes"]),
-        {phrase: tuple(classes) for phrase, classes in data["words"].items()},
-        {phrase: tuple(classes) for phrase, classes in data["evidence"].items()},
+        phrases,
+        evidence,
         longest,
         frozenset(data["likeness_before"]),
         frozenset(data["likeness_after"]),
@@ -75,8 +68,17 @@ def class_words() -> ClassWords:
     )
 
 
+def table_version() -> str:
+    """The version of the table of words, for signatures."""
+    return str(shipped.meta("chair")["version"])
+
+
 def class_of(label: str) -> tuple[str, ...]:
-    """The COCO classes an object's label may mean; none for a label outside them."""
+    """The COCO classes an object's label may mean; none for a label outside them.
+
+    >>> class_of("sofa"), class_of("dining-table"), class_of("unicorn")
+    (('couch',), ('dining table',), ())
+    """
     table = class_words()
     name = canonical(tidy(label))
     return (name,) if name in table.classes else table.phrases.get(name, ())
@@ -84,35 +86,46 @@ def class_of(label: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
-    """The objects a caption mentions, in order, each time it does.
+    """The objects an English caption mentions, in order, each time it does.
 
-    The longest phrase wins ("hot dog" is no dog); a likeness ("toy car", "statue of a horse") and what is said
-    to be absent ("no people") are passed over. With `evidence` the reading is the generous one for references:
-    likenesses count, and so do words too wide to be judged ("desk", "glass", "fruit").
+    The longest phrase wins ("hot dog" is no dog). Passed over are likenesses ("toy car", "statue of a horse"), what is
+    said to be absent ("isn't a dog", "no cars or people"), other senses ("they tie a knot", "a remote island"), parts
+    of compounds ("a giraffe-patterned sofa") and owners ("the dog's bowl"; "a man's hand" shows the man). With
+    `evidence` the reading is the generous one for references: all but what is absent and other senses counts, and so
+    do words too wide to be judged ("desk", "glass", "fruit").
+
+    >>> [mention.text for mention in mentions("A man without a hat eats a hot dog; there isn't a dog.")]
+    ['man', 'hot dog']
     """
-    tokens = [_bare(token) for token in _TOKEN.findall(caption.lower()) if token != _HYPHEN]
-    table, found, place = class_words(), [], 0
-    while place < len(tokens):
-        length, classes = _longest(tokens, place, table, evidence)
-        if classes and not _passed_over(tokens, place, length, table, evidence):
-            found.append(Mention(" ".join(tokens[place : place + length]), classes, place))
-        place += max(1, length)
+    words = CaptionWords.of(caption)
+    found: list[Mention] = []
+    for mention in _read(words, class_words(), evidence):
+        if found and found[-1].classes == mention.classes and caption[found[-1].end : mention.start].isspace():
+            # Two names side by side are one object's: "a tabby cat", "a husky dog".
+            mention = Mention(f"{found[-1].text} {mention.text}", mention.classes, found.pop().start, mention.end)
+        found.append(mention)
     return tuple(found)
 
 
-def spans(caption: str) -> list[tuple[int, int]]:
-    """Letters of the words that a mention's `start` counts: the first, and the one after the last."""
-    letters = [place for place, letter in enumerate(caption) for _ in letter.lower()]  # some are two in lower case
-    found = [match.span() for match in _TOKEN.finditer(caption.lower()) if match.group() != _HYPHEN]
-    return [(letters[start], letters[end - 1] + 1) for start, end in found]
+def _read(words: CaptionWords, table: ClassWords, evidence: bool) -> Iterator[Mention]:
+    place, absent = 0, -1  # where the last name ends that is said to be absent
+    while place < len(words.tokens):
+        length, classes = _longest(words, place, table, evidence)
+        if classes:
+            end = place + length
+            if negated(words, place, length, table.phrases) or (absent >= 0 and listed_with(words, absent, place)):
+                absent = end
+            else:
+                absent = -1
+                if not _passed_over(words, place, length, table, evidence):
+                    start, last = words.spans[place][0], words.spans[end - 1][1]
+                    yield Mention(" ".join(words.tokens[place:end]), classes, start, last)
+        place += max(1, length)
 
 
-def _bare(token: str) -> str:
-    return token[:-2] if token.endswith("'s") else token
-
-
-def _longest(tokens: list[str], place: int, table: ClassWords, evidence: bool) -> tuple[int, tuple[str, ...]]:
+def _longest(words: CaptionWords, place: int, table: ClassWords, evidence: bool) -> tuple[int, tuple[str, ...]]:
     """Length and classes of the longest phrase of the table that starts here; 0 for none."""
+    tokens = words.tokens
     limit = table.longest.get(tokens[place], 0)
     for length in range(min(limit, len(tokens) - place), 0, -1):
         phrase = " ".join(tokens[place : place + length])
@@ -121,26 +134,22 @@ def _longest(tokens: list[str], place: int, table: ClassWords, evidence: bool) -
             classes = table.evidence.get(phrase, classes)
         if classes is not None:
             return length, classes
-    if tokens[place] == "orange" and _is_fruit(tokens, place):
+    if tokens[place] == "orange" and is_fruit(words, place, table.phrases):
         return 1, ("orange",)
     return 0, ()
 
 
-def _is_fruit(tokens: list[str], place: int) -> bool:
-    before = tokens[place - 1] if place else ""
-    after = tokens[place + 1] if place + 1 < len(tokens) else ""
-    return before in _BEFORE_FRUIT and after in _AFTER_FRUIT
+def _passed_over(words: CaptionWords, place: int, length: int, table: ClassWords, evidence: bool) -> bool:
+    """Whether the phrase is no object that the caption says is there."""
+    if other_sense(words, place, length):
+        return not (evidence and words.owning[place + length - 1])
+    return not evidence and _is_likeness(words, place, length, table)
 
 
-def _passed_over(tokens: list[str], place: int, length: int, table: ClassWords, evidence: bool) -> bool:
-    """Whether the phrase is a likeness of the object, or said to be absent."""
+def _is_likeness(words: CaptionWords, place: int, length: int, table: ClassWords) -> bool:
+    if words.at(place + length) in table.likeness_after or words.at(place - 1) in table.likeness_before:
+        return True
     before = place - 1
-    after = tokens[place + length] if place + length < len(tokens) else ""
-    alike = after in table.likeness_after or (before >= 0 and tokens[before] in table.likeness_before)
-    if alike and not evidence:
-        return True
-    while before >= 0 and tokens[before] in _ARTICLES:
+    while words.at(before) in _ARTICLES:
         before -= 1
-    if before >= 0 and tokens[before] in _ABSENT:
-        return True
-    return not evidence and before >= 1 and tokens[before] == "of" and tokens[before - 1] in table.likeness_of
+    return words.at(before) == "of" and words.at(before - 1) in table.likeness_of

@@ -27,8 +27,8 @@ _SPLIT = {"pottedplant": "potted plant", "diningtable": "dining table", "tvmonit
 
 
 def tidy(label: str) -> str:
-    """A label as words: lower case, blanks for underscores."""
-    plain = re.sub(r"[\s_]+", " ", label).strip().lower()
+    """A label as words: lower case, blanks for underscores and hyphens ("dining-table"; a "t-shirt" keeps its own)."""
+    plain = re.sub(r"[\s_]+|(?<=\w\w)-(?=\w\w)", " ", label).strip().lower()
     return _SPLIT.get(plain, plain)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,33 @@ IMAGE = "image"  # what support comes from
 Judged = Mapping[str, tuple[float, Box | None]]  # word -> support, and where the object is that gives it
 
 
-def explained(label: str, pairs: ObjectWordPairs, place: int, tokens: Sequence[str], *, p: float) -> Explanation:
+@dataclass(frozen=True)
+class SpokenWord:
+    """A word of a caption as written, and the tokens it holds, in the form that has a vector."""
+
+    text: str
+    start: int
+    end: int
+    tokens: tuple[str, ...]
+
+
+def spoken(text: str, tokens: Sequence[str]) -> list[SpokenWord]:
+    """The words of a caption with the run's tokens in each."""
+    found = [(*span, token) for span, token in zip(places(text, tokens), tokens) if span]
+    return [
+        SpokenWord(word, start, end, tuple(token for s, e, token in found if s < end and e > start))
+        for word, start, end in words_of(text)
+    ]
+
+
+def spoken_japanese(text: str) -> list[SpokenWord]:
+    """The words of a Japanese caption with their normal forms."""
+    from vericap.text.japanese_content import morphemes
+
+    return [SpokenWord(text[w.start : w.end], w.start, w.end, (w.normal,)) for w in morphemes(text, "C")]
+
+
+def explained(label: str, pairs: ObjectWordPairs, place: int, said: Sequence[SpokenWord], *, p: float) -> Explanation:
     """One sample's transport plan and what it leaves open.
 
     The support of a word is its cosine to the nearest object of the image: 0 where that is negative or there is no
@@ -41,29 +68,28 @@ def explained(label: str, pairs: ObjectWordPairs, place: int, tokens: Sequence[s
     ]
     return Explanation(
         label,
-        words=tuple(_evidence(pairs.texts[place], tokens, judged)),
+        words=tuple(_evidence(said, judged)),
         missing=tuple(unsaid),
         transport=tuple(sorted(_moves(pairs, place, p=p), key=lambda move: -move.mass * move.cost)),
         facts=_facts(pairs, place),
     )
 
 
-def _regions(found: Any, rows: Mapping[str, int]) -> dict[int, Box | None]:
+def _regions(found: Any, rows: Mapping[str, tuple[int, ...]]) -> dict[int, Box | None]:
     """Where the objects of each row are; labels that share a row are one object, the surest first."""
     assert isinstance(found, ImageObjects)
-    return {rows[label]: found.region(label) for label in reversed(found.labels)}
+    return {row: found.region(label) for label in reversed(found.labels) for row in rows[label]}
 
 
-def _evidence(text: str, tokens: Sequence[str], judged: Judged) -> Iterator[WordEvidence]:
+def _evidence(said: Sequence[SpokenWord], judged: Judged) -> Iterator[WordEvidence]:
     """Every word of a caption; one that was cut into several tokens has the support of its best."""
-    spans = [(span, judged[token]) for span, token in zip(places(text, tokens), tokens) if span and token in judged]
-    for word, start, end in words_of(text):
-        own = [value for (first, last), value in spans if first < end and last > start]
+    for word in said:
+        own = [judged[token] for token in word.tokens if token in judged]
         if own:
             support, region = max(own, key=lambda value: value[0])
-            yield WordEvidence(word, start, end, support, IMAGE, region)
+            yield WordEvidence(word.text, word.start, word.end, support, IMAGE, region)
         else:
-            yield WordEvidence(word, start, end)
+            yield WordEvidence(word.text, word.start, word.end)
 
 
 def _moves(pairs: ObjectWordPairs, place: int, *, p: float) -> Iterator[Move]:

@@ -16,7 +16,8 @@ from vericap.text.bags import Bags
 from vericap.text.transport import penalties
 from vericap.vision.objects import ImageObjects
 
-NO_OBJECT = "the image has no object with a known label; the caption scores 0"
+NO_OBJECT = "the image has no object with a known label"
+NO_OBJECT_ZERO = f"{NO_OBJECT}; the caption scores 0"
 NO_WORD = "the caption has no content word with a vector and scores 0"
 
 
@@ -39,7 +40,7 @@ class ObjectWordPairs:
     ) -> ObjectWordPairs:
         """The bags of all samples of a batch; `binary` counts every label once."""
         usable = [item if isinstance(item, ImageObjects) else ImageObjects() for item in objects]
-        unknown = [[label for label in item.labels if space.rows[label] < 0] for item in usable]
+        unknown = [[label for label in item.labels if not space.rows[label]] for item in usable]
         return cls(
             space=space,
             objects=list(objects),
@@ -65,12 +66,18 @@ class ObjectWordPairs:
     def unit_vectors(self) -> Floats32:
         return self.space.table.unit_vectors()
 
-    def reason(self, place: int) -> str:
-        """Why the two bags of a sample cannot be compared."""
+    def objectless(self) -> list[bool]:
+        """Which samples have no object with a vector, and hence nothing to compare the caption with."""
+        return (self.images.sizes() == 0).tolist()
+
+    def reason(self, place: int, *, zero: bool = False) -> str:
+        """Why the two bags of a sample cannot be compared; `zero`: without an object the score is 0."""
         found = self.objects[place]
         if isinstance(found, Problem):
             return found.reason
-        return NO_WORD if self.images.sizes()[place] else NO_OBJECT
+        if self.images.sizes()[place]:
+            return NO_WORD
+        return NO_OBJECT_ZERO if zero else NO_OBJECT
 
     def word(self, row: int) -> str:
         return self.space.table.words[row]
@@ -85,10 +92,9 @@ class ObjectWordPairs:
 
 
 def _bag(found: ImageObjects, space: LabelSpace) -> dict[int, float]:
-    """How often each label is there, by its row."""
+    """How often each label, or each of its words, is there, by its row."""
     bag: dict[int, float] = {}
     for label, count in zip(found.labels, found.counts):
-        row = space.rows[label]
-        if row >= 0:
+        for row in space.rows[label]:
             bag[row] = bag.get(row, 0.0) + count
     return bag

@@ -128,4 +128,3 @@ def _japanese(label: str) -> str:
     name = japanese_name(label)
     words = morphemes(name, "C")
     return words[0].normal if len(words) == 1 else name
-
