@@ -16,6 +16,7 @@ from vericap.core.errors import VericapError
 COMMANDS = {
     "demo": "score bundled captions on bundled photos",
     "score": "score a file of captions",
+    "merge": "join what several `score --shard` processes have done",
     "compare": "compare systems, with significance",
     "filter": "keep the captions that meet a condition",
     "parse": "draw or print the scene graphs of captions",
@@ -90,6 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (`| head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return GOOD
+    except OSError as error:
+        # A full disk, a folder that cannot be written, a device that fails: said once, for every command.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"vericap: {where}{error.strerror or error}", file=sys.stderr)
+        return USAGE
 
 
 def flags(message: str) -> str:

@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from vericap.cli import flags
 from vericap.core.errors import InputError, Problem
 from vericap.core.settings import Settings
 from vericap.io.kinds import FORMATS
+from vericap.io.records import Fields
 
 SHOWN_PROBLEMS = 10
 
@@ -28,7 +30,15 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--format", choices=FORMATS, help="of the candidates; by default found out by content")
     group.add_argument("--reference-format", choices=FORMATS, help="of the references, likewise")
-    group.add_argument("--images", type=Path, metavar="DIR", help="folder of the images that records name")
+    group.add_argument("--encoding", default="", metavar="NAME", help="of text files (default: utf-8, or by mark)")
+    for name in ("caption", "image", "id", "references"):
+        group.add_argument(f"--{name}-field", default="", metavar="NAME", help=f"the column or key of the {name}")
+    group.add_argument(
+        "--images",
+        type=Path,
+        metavar="DIR",
+        help="folder of the images that records name; not needed where they carry them, or paths that lead to them",
+    )
     group.add_argument(
         "--objects",
         default="detector",
@@ -54,6 +64,7 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--threads", type=positive, default=0, metavar="N", help="threads of each network (default: as many as workers)"
     )
+    group.add_argument("--device", default="", metavar="NAME", help="of networks: cpu, cuda, directml, coreml, auto")
     group.add_argument("--seed", type=int, default=0, help="of bootstrap draws (default: 0)")
     group.add_argument("--resamples", type=positive, default=1000, metavar="N", help="bootstrap draws")
     add_cache(group)
@@ -64,6 +75,22 @@ def add_cache(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--cache", metavar="off|DIR", help="where slow analyses are kept (default: the user's cache folder)"
     )
+
+
+def fields(args: argparse.Namespace) -> Fields:
+    """The names of columns that a user gave."""
+    return Fields(args.caption_field, args.image_field, args.id_field, args.references_field)
+
+
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """How inputs are read: arguments of `vericap.io.open_input` and its kin."""
+    return {
+        "format": args.format,
+        "reference_format": args.reference_format,
+        "fields": fields(args),
+        "encoding": args.encoding,
+        "beside": args.images is None and args.features is None,
+    }
 
 
 def positive(text: str) -> int:
@@ -86,6 +113,7 @@ def settings(args: argparse.Namespace) -> Settings:
         features=args.features,
         workers=args.workers,
         threads=args.threads,
+        device=args.device,
         seed=args.seed,
         cache=args.cache,
         progress=not args.quiet,
@@ -98,10 +126,15 @@ def say(text: str) -> None:
 
 def report_problems(problems: Sequence[Problem], *, what: str = "record") -> None:
     """The first problems in full, the number of all."""
-    if not problems:
+    report_lines([str(problem) for problem in problems[:SHOWN_PROBLEMS]], len(problems))
+
+
+def report_lines(first: Sequence[str], count: int) -> None:
+    """The same, where only the first problems are at hand."""
+    if not count:
         return
-    say(f"{len(problems)} problem(s):")
-    for problem in problems[:SHOWN_PROBLEMS]:
-        say(f"  {problem}")
-    if len(problems) > SHOWN_PROBLEMS:
-        say(f"  ... and {len(problems) - SHOWN_PROBLEMS} more (all are in the file of --output)")
+    say(f"{count} problem(s):")
+    for text in first[:SHOWN_PROBLEMS]:
+        say(f"  {text}")
+    if count > SHOWN_PROBLEMS:
+        say(f"  ... and {count - SHOWN_PROBLEMS} more (all are in the file of --output)")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from vericap.cli import common
 from vericap.core.errors import InputError, Problem
-from vericap.io.load import read_references
 from vericap.io.kinds import FORMATS
+from vericap.io.load import read_references
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -29,6 +29,7 @@ class Settings:
     parser : an installed spaCy pipeline for English scene graphs; empty: the shipped one.
     workers : processes. A script that asks for more than one needs its `if __name__ == "__main__":`.
     threads : threads of each network; 0: as many as `workers`.
+    device : of networks: cpu, cuda, directml, coreml, auto; empty: the processor, or what $VERICAP_PROVIDERS says.
     seed : of bootstrap draws.
     cache : folder where slow analyses are kept; "off" keeps nothing; None is the user's cache folder.
     progress : show progress bars.
@@ -48,6 +49,7 @@ class Settings:
     parser: str = ""
     workers: int = 1
     threads: int = 0
+    device: str = ""
     seed: int = 0
     cache: Path | str | None = None
     progress: bool = False

@@ -159,7 +159,7 @@ class Filtering:
     def _check_judged(self) -> None:
         """A metric that could judge nothing at all tells of a mistake (a wrong folder), not of bad records."""
         for name, histogram in self.outcome.summary.histograms.items():
-            reason = self.judge.first_problem.get(self.sources.of[name].key)
+            reason = self.outcome.summary.first_problem.get(self.sources.of[name].key)
             if histogram.missing and not histogram.seen and reason:
                 raise InputError(f"{name} could judge none of {histogram.missing} records; the first: {reason}")
 

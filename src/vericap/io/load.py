@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from vericap.core.errors import InputError, Problem
 from vericap.core.samples import Sample
@@ -27,6 +28,20 @@ class Loaded:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     batches: list[Records] = field(default_factory=list)  # the same samples, with the columns of the input
+
+    def columns(self, wanted: Sequence[str], taken: Sequence[str]) -> dict[str, list[Any]]:
+        """Columns of the input to pass on, as plain values; `taken` are names that the result uses."""
+        from vericap.io.parts import _cells, passed_on
+
+        if not wanted:
+            return {}
+        each = [passed_on(records, wanted, taken) for records in self.batches if records.samples]
+        names = dict.fromkeys(name for part in each for name in part)
+        counts = [len(records.samples) for records in self.batches if records.samples]
+        return {
+            name: [c for part, n in zip(each, counts) for c in (_cells(part[name]) if name in part else [None] * n)]
+            for name in names
+        }
 
 
 def load(
@@ -121,15 +136,17 @@ class Summary:
     def add(self, found: Records) -> None:
         """Count a batch."""
         empty = [sample.id for sample in found.samples if not sample.candidate.strip()]
-        self.count(found.count, len(found.samples), found.samples[0].id if found.samples else "", empty)
+        first = found.samples[0].id if found.samples else ""
+        self.count(found.count, len(found.samples), first, empty[:3], len(empty))
         self.judged.add(found.judged)
 
-    def count(self, records: int, samples: int, first_id: str, empty: Sequence[str]) -> None:
+    def count(self, records: int, samples: int, first_id: str, empty_ids: Sequence[str], empty: int) -> None:
+        """Count a batch by its figures."""
         self.records += records
         self.samples += samples
         self.first_id = self.first_id or first_id
-        self.empty += len(empty)
-        self.empty_ids += list(empty[:3])
+        self.empty += empty
+        self.empty_ids += empty_ids
 
     def check(self, source: Input, problems: Sequence[Problem]) -> None:
         """Refuse an input of which nothing can be scored, or whose references are those of other captions."""

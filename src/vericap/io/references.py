@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vericap.core.errors import InputError, Problem
@@ -45,6 +45,16 @@ class References:
                 rows = base.execute(f"SELECT id, texts, image FROM refs WHERE id IN ({marks})", part)
                 found.update({key: (tuple(json.loads(texts)), image) for key, texts, image in rows})
         return found
+
+    def laid_down(self, spool: Path) -> References:
+        """The same in a database, which other processes can open."""
+        if self.file is not None:
+            return self
+        gathered = Gathered(self.name, spool, few=0)
+        gathered.found = replace(self, texts={}, images=dict(self.images), bad=dict(self.bad))
+        gathered.rows = {key: list(texts) for key, texts in self.texts.items()}
+        gathered._lay_down()
+        return gathered.finish([])
 
     def example(self) -> str:
         """One of the ids."""

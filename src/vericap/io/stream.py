@@ -13,7 +13,7 @@ ending are in `vericap.io.write`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -32,6 +32,7 @@ from vericap.io.identity import Identity, make_sample, mode_of
 from vericap.io.records import PLAIN, Fields
 from vericap.io.references import Gathered, References
 from vericap.io.units import RECORDS, Content, Unit
+from vericap.run.shards import Settled
 
 if TYPE_CHECKING:
     import pyarrow
@@ -116,6 +117,26 @@ class Input:
         found.keys = np.array(identity.keys, dtype=np.uint64)
         found.judged = np.unique(np.array([_key(key) for key in known], dtype=np.uint64))
         return found
+
+    def settle(self, surveys: Sequence[Mapping[str, Any]], keys: Callable[[int], tuple[Array, Array]]) -> Settled:
+        """What only the whole input tells, from a first look at every unit."""
+        from vericap.io.load import Summary
+
+        seen, summary, places = Seen(), Summary(), []
+        for number, record in enumerate(surveys):
+            own, judged = keys(number)
+            places.append((summary.records, seen.add(own)))
+            summary.count(
+                record["records"], record["samples"], record["first_id"], record["empty"], record["empty_count"]
+            )
+            summary.judged.add(judged)
+        first = [Problem("record", text) for record in surveys for text in record["first"]][:1]
+        summary.check(self, [*self.problems, *first])
+        return Settled(places, summary.notes(self), summary.warnings())
+
+    def light(self) -> Input:
+        """The same without its units, for tasks that bring their own."""
+        return replace(self, units=[], _temporary=None)
 
     def __iter__(self) -> Iterator[Records]:
         """All records in order, ids made sure of across units."""

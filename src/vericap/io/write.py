@@ -304,6 +304,15 @@ def _text(result: Result, found: Iterator[dict[str, Any]], stream: IO[str], kind
         write_csv(found, stream, result.signatures)
 
 
+def write_problems(problems: Sequence[Problem], path: Path) -> None:
+    """Bad records with their reasons, a line each; no file where there is none."""
+    if not problems:
+        path.unlink(missing_ok=True)
+        return
+    with replacing(path) as temporary:
+        temporary.write_text("".join(json_lines(vars(problem) for problem in problems)), "utf-8")
+
+
 def write_csv(found: Iterator[dict[str, Any]], stream: IO[str], signatures: Mapping[str, str]) -> None:
     """Rows, and in the last column of the first one the signatures as JSON: numbers without them cannot be compared."""
     said: str | None = json.dumps(signatures)

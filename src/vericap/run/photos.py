@@ -150,8 +150,10 @@ def _path(key: str, folder: Path) -> Path | Problem:
 def _read(key: str, path: Path | bytes | Problem) -> Photo | Problem:
     if isinstance(path, Problem):
         return path
+    if isinstance(path, bytes):
+        return Photo(key, images.content_key(path), path)
     try:
-        data = path if isinstance(path, bytes) else images.read(path)
+        data = images.read(path)
     except InputError as error:
         return Problem(key, str(error).removeprefix(f"{path}: "))
     return Photo(key, images.content_key(data), data)

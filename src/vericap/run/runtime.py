@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vericap.core import devices
 from vericap.core.settings import Settings
 from vericap.run.progress import Bar
 
@@ -36,6 +37,8 @@ class Runtime:
         self.threads = settings.threads or settings.workers
         self.progress = settings.progress
         self._where = settings.cache
+        if settings.device:
+            devices.use(settings.device)
 
     @cached_property
     def cache(self) -> Cache | NoCache:
@@ -49,7 +52,7 @@ class Runtime:
         """The runtime of these settings, the same at every call."""
         # The cache folder of the environment may change between calls (tests do so).
         places = tuple(os.environ.get(name) for name in ("VERICAP_CACHE", "XDG_CACHE_HOME"))
-        key = (settings.workers, settings.threads, settings.progress, str(settings.cache), places)
+        key = (settings.workers, settings.threads, settings.progress, settings.device, str(settings.cache), places)
         with _lock:
             if key not in _runtimes:
                 _runtimes[key] = cls(settings)

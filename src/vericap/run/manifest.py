@@ -1,0 +1,124 @@
+"""What a run is, on disk: the input's digest, the plan, the signatures. It is resumed only where they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vericap.core.errors import VericapError
+from vericap.core.version import __version__
+from vericap.run.shards import read_record, write_record
+
+NAME = "manifest.json"
+_VERSION = 1
+_SAID = {
+    "input": "the input has changed",
+    "plan": "other options are asked for",
+    "signatures": "a model, a table or a version behind the scores has changed",
+    "vericap": "another version of vericap made it",
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a run in its folder.
+
+    `identity` is what must agree: `input`, `plan`, `signatures`, `vericap`.
+    """
+
+    folder: Path
+    identity: Mapping[str, Any]
+
+    @property
+    def path(self) -> Path:
+        return self.folder / NAME
+
+    def stored(self) -> dict[str, Any] | None:
+        """What an earlier run has left, or None."""
+        try:
+            return read_record(self.path)
+        except ValueError:
+            raise VericapError(f"{self.path}: is damaged; remove the folder {self.folder} to start again") from None
+
+    def check(self, stored: Mapping[str, Any]) -> None:
+        """Refuse to go on with a run that is another one, saying what differs."""
+        for name, said in _SAID.items():
+            ours, theirs = self.identity.get(name), stored.get(name)
+            if ours != theirs:
+                raise VericapError(
+                    f"{self.folder}: cannot be resumed, because {said} ({_difference(ours, theirs)}); "
+                    "run without `resume=` to start again"
+                )
+
+    def begin(self) -> None:
+        """Write the manifest of a run that starts."""
+        write_record(self.path, {"version": _VERSION, "state": "running", **self.identity})
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write that the run is done, and what came of it."""
+        write_record(self.path, {"version": _VERSION, "state": "finished", **self.identity, "summary": summary})
+
+    def clear(self) -> None:
+        """Remove what an earlier run has left, but nothing else that may lie in the folder."""
+        for kind in (
+            "manifest.json",
+            "survey-*",
+            "states-*",
+            "merged-*",
+            "scored-*",
+            "bad-*",
+            "statistics-*",
+            "part-*",
+        ):
+            for path in [*self.folder.glob(kind), *self.folder.glob(f".{kind}")]:
+                path.unlink(missing_ok=True)
+
+    def tidy(self, *, parts: bool) -> None:
+        """Remove what a finished run needs no longer; `parts`: its rows are elsewhere."""
+        for kind in (
+            "survey-*",
+            "states-*",
+            "merged-*",
+            "scored-*",
+            "bad-*",
+            "statistics-*",
+            *(["part-*"] if parts else []),
+        ):
+            for path in [*self.folder.glob(kind), *self.folder.glob(f".{kind}")]:
+                path.unlink(missing_ok=True)
+        for path in self.folder.glob(".part-*"):
+            path.unlink(missing_ok=True)
+
+
+def identity(digest: str, plan: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:
+    """What must agree between a run and its continuation."""
+    return {"input": digest, "plan": dict(plan), "signatures": dict(signatures), "vericap": __version__}
+
+
+def _difference(ours: Any, theirs: Any) -> str:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+        return "; ".join(f"{name}: {theirs.get(name)} before, {ours.get(name)} now" for name in names[:3])
+    return f"{str(theirs)[:12]} before, {str(ours)[:12]} now"
+
+
+@contextmanager
+def locked(folder: Path, name: str = "lock") -> Iterator[None]:
+    """Keep other processes from the same work; the lock goes with the process, however it ends."""
+    path = folder / f".{name}"
+    with path.open("a") as stream:
+        try:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows: two runs of one output are the user's care
+            pass
+        except OSError:
+            raise VericapError(
+                f"{folder}: another process is at work there; wait for it, or choose another output"
+            ) from None
+        yield
+    path.unlink(missing_ok=True)
