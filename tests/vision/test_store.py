@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from vericap.core.errors import InputError, VericapError
-from vericap.vision.store import FeatureStore, FeatureWriter, RegionTable, check_same, fingerprint
+from vericap.vision.identity import check_same, fingerprint
+from vericap.vision.store import FeatureStore, FeatureWriter, RegionTable
 
 EXTRACTOR = {"backbone": "tiny", "size": 64}
 

@@ -2,7 +2,8 @@
 
 A store is a folder:
 
-    meta.json               format, extractor and its fingerprint, width, the shards with their sizes
+    meta.json               format, extractor and its fingerprint, width, the shards with size and SHA-256, a profile
+                            of the values
     shard-00000.json        image ids and number of regions of one shard (written last: a shard without it
     is not there)
     features-00000.npy      (regions, width) float16
@@ -10,13 +11,18 @@ A store is a folder:
     index.npy, names.npy    sorted 64-bit keys of the ids with their places; the ids themselves
 
 Opening maps `index.npy` and reads `meta.json` only, so it takes milliseconds for any number of images.
+
+Three things keep features and models together:
+
+    fingerprint   the extractor: derived from its weights, or the name its user declares for files made elsewhere
+    profile       mean of every channel (vision.profile): another extractor under a declared name is noticed
+    content       SHA-256 of the shards: a training says which values it saw, `verify` finds changed files
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +32,13 @@ import numpy as np
 
 from vericap.core.errors import InputError, VericapError
 from vericap.core.typing import Array
+from vericap.vision.identity import CHOICE, check_profile, check_same, described, fingerprint
+from vericap.vision.profile import FeatureProfile
+from vericap.vision.shards import PLACE, check_shard, digest, key_of, open_array, read_json, save, write_json
 
 FORMAT = "vericap-regions"
 VERSION = 1
-_HEADER = 128  # bytes NumPy writes before the values of a small plain array
-_PLACE = np.dtype([("key", "<u8"), ("shard", "<i4"), ("count", "<i4"), ("start", "<i8"), ("name", "<i8")])
+_PROFILED = 512  # images whose values make the profile
 
 
 @dataclass
@@ -43,6 +51,7 @@ class RegionTable:
     mask: Array  # (images, regions) bool
     fingerprint: str
     problems: dict[int, str] = field(default_factory=dict)  # image -> why it has no regions
+    profile: FeatureProfile | None = None  # of the store they come from, where its extractor is only declared
 
     @classmethod
     def of(
@@ -51,6 +60,7 @@ class RegionTable:
         fingerprint: str,
         problems: dict[int, str] | None = None,
         width: int = 1,
+        profile: FeatureProfile | None = None,
     ) -> RegionTable:
         """Pad per-image (features, boxes); None marks an image without regions. `width` is that of the features where
         no image has any."""
@@ -64,17 +74,12 @@ class RegionTable:
             if item is not None:
                 count = len(item[0])
                 features[row, :count], boxes[row, :count], mask[row, :count] = item[0], item[1], True
-        return cls(features, boxes, mask, fingerprint, problems or {})
+        return cls(features, boxes, mask, fingerprint, problems or {}, profile)
 
-
-def fingerprint(extractor: Mapping[str, Any]) -> str:
-    """A short name of everything that decides the features' values."""
-    text = json.dumps(extractor, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _key(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8"), digest_size=8).digest(), "little")
+    def check_fits(self, meta: Mapping[str, Any], where: str = "this run") -> None:
+        """Refuse features that the model with this meta file was not trained on."""
+        check_same(self.fingerprint, where, meta["fingerprint"], meta["name"])
+        check_profile(self.profile, where, meta)
 
 
 class FeatureWriter:
@@ -87,29 +92,37 @@ class FeatureWriter:
         self.extractor = dict(extractor)
         self.width = width
         self.shard_images = shard_images
-        self._pending: list[tuple[str, Array, Array]] = []
+        self._pending: dict[str, tuple[Array, Array]] = {}
         self._shards: list[dict[str, Any]] = []
+        self._kept: dict[str, tuple[int, int, int]] = {}  # id -> shard, first region, number of regions
         self.folder.mkdir(parents=True, exist_ok=True)
         self._resume()
 
     def _resume(self) -> None:
         meta = self.folder / "meta.json"
         if meta.is_file():
-            old = _read_json(meta)
-            if old.get("fingerprint") != fingerprint(self.extractor):
+            old = read_json(meta)
+            if old.get("extractor") != json.loads(json.dumps(self.extractor)):
                 raise VericapError(
-                    f"{self.folder} holds features of another extractor ({old.get('fingerprint')}, now "
-                    f"{fingerprint(self.extractor)}); choose another `output=STORE` or delete the folder"
+                    f"{self.folder} holds features of another extractor ({described(old.get('extractor', {}))}; now "
+                    f"{described(self.extractor)}); choose another `output=STORE` or delete the folder"
                 )
         else:
-            _write_json(meta, self._meta(complete=False))
+            write_json(meta, self._meta(complete=False))
         for sidecar in sorted(self.folder.glob("shard-*.json")):
-            shard = _read_json(sidecar)
-            _check_shard(self.folder, shard, self.width)
-            self._shards.append(shard)
+            shard = read_json(sidecar)
+            check_shard(self.folder, shard, self.width)
+            self._note(shard)
+
+    def _note(self, shard: dict[str, Any]) -> None:
+        starts = np.cumsum([0, *shard["counts"]]).tolist()
+        for name, start, count in zip(shard["ids"], starts, shard["counts"]):
+            self._kept[name] = (len(self._shards), start, count)
+        self._shards.append(shard)
 
     def _meta(self, *, complete: bool) -> dict[str, Any]:
-        shards = [{k: shard[k] for k in ("file", "images", "regions")} for shard in self._shards]
+        names = ("file", "images", "regions", "sha256")
+        shards = [{name: shard[name] for name in names if name in shard} for shard in self._shards]
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -118,21 +131,50 @@ class FeatureWriter:
             "width": self.width,
             "complete": complete,
             "images": sum(shard["images"] for shard in shards),
+            "most": max((count for shard in self._shards for count in shard["counts"]), default=0),
             "shards": shards,
         }
 
     def done(self) -> set[str]:
         """Ids that are safely in the store."""
-        return {name for shard in self._shards for name in shard["ids"]}
+        return set(self._kept)
+
+    def profile(self) -> FeatureProfile | None:
+        """What the values look like, from images spread over the store; None where there is none."""
+        names = list(self._kept)
+        if not names:
+            return None
+        chosen = np.unique(np.linspace(0, len(names) - 1, min(len(names), _PROFILED)).astype(np.int64))
+        return FeatureProfile.of([self._values(names[place])[0] for place in chosen])
+
+    def _values(self, name: str) -> tuple[Array, Array]:
+        shard, start, count = self._kept[name]
+        file = self._shards[shard]["file"]
+        features, boxes = (open_array(self.folder / f"{kind}-{file}.npy") for kind in ("features", "boxes"))
+        return features[start : start + count], boxes[start : start + count]
+
+    def add_same(self, name: str, features: Array, boxes: Array) -> None:
+        """One image of a file; one that is there already must have the same values."""
+        if name not in self._kept and name not in self._pending:
+            self.add(name, features, boxes)
+            return
+        there = self._pending.get(name) or self._values(name)
+        if any(not np.array_equal(old, new.astype(np.float16)) for old, new in zip(there, (features, boxes))):
+            raise InputError(
+                f"image '{name}' is in {self.folder} already, with other values; put the files into two stores, or "
+                "tell their images apart with `prefix=TEXT`"
+            )
 
     def add(self, name: str, features: Array, boxes: Array) -> None:
         """One image: (regions, width) features and (regions, 4) boxes as shares of the sides."""
+        if not len(features):
+            raise InputError(f"image '{name}' has no region; leave it out of the feature files")
         if features.ndim != 2 or features.shape[1] != self.width or boxes.shape != (len(features), 4):
             raise VericapError(
                 f"image '{name}': features {features.shape} and boxes {boxes.shape} do not fit a store of "
                 f"width {self.width}"
             )
-        self._pending.append((name, features.astype(np.float16), boxes.astype(np.float16)))
+        self._pending[name] = (features.astype(np.float16), boxes.astype(np.float16))
         if len(self._pending) >= self.shard_images:
             self.flush()
 
@@ -141,18 +183,20 @@ class FeatureWriter:
         if not self._pending:
             return
         number = f"{len(self._shards):05d}"
-        counts = [len(item[1]) for item in self._pending]
-        save(self.folder / f"features-{number}.npy", np.concatenate([item[1] for item in self._pending]))
-        save(self.folder / f"boxes-{number}.npy", np.concatenate([item[2] for item in self._pending]))
+        counts = [len(item[0]) for item in self._pending.values()]
+        features, boxes = (np.concatenate(parts) for parts in zip(*self._pending.values()))
+        save(self.folder / f"features-{number}.npy", features)
+        save(self.folder / f"boxes-{number}.npy", boxes)
         shard = {
             "file": number,
             "images": len(counts),
             "regions": sum(counts),
-            "ids": [item[0] for item in self._pending],
+            "ids": list(self._pending),
             "counts": counts,
+            "sha256": digest(features, boxes),
         }
-        _write_json(self.folder / f"shard-{number}.json", shard)
-        self._shards.append(shard)
+        write_json(self.folder / f"shard-{number}.json", shard)
+        self._note(shard)
         self._pending.clear()
 
     def close(self) -> None:
@@ -163,15 +207,17 @@ class FeatureWriter:
         for number, shard in enumerate(self._shards):
             starts = np.concatenate([[0], np.cumsum(shard["counts"])])
             for name, count, start in zip(shard["ids"], shard["counts"], starts):
-                rows.append((_key(name), number, count, int(start), len(names)))
+                rows.append((key_of(name), number, count, int(start), len(names)))
                 names.append(name)
-        index = np.array(rows, dtype=_PLACE)
+        index = np.array(rows, dtype=PLACE)
         index.sort(order="key")
         save(self.folder / "index.npy", index)
         encoded = [name.encode("utf-8") for name in names]
         width = max(map(len, encoded), default=1) or 1
         save(self.folder / "names.npy", np.array(encoded, dtype=f"S{width}"))
-        _write_json(self.folder / "meta.json", self._meta(complete=True))
+        found = self.profile()
+        more = {} if found is None else {"profile": found.packed()}
+        write_json(self.folder / "meta.json", {**self._meta(complete=True), **more})
 
     def __enter__(self) -> FeatureWriter:
         return self
@@ -191,17 +237,18 @@ class FeatureStore:
         meta = self.folder / "meta.json"
         if not meta.is_file():
             raise InputError(f"{folder} is not a feature store (no meta.json); make one with `vericap features`")
-        self.meta = _read_json(meta)
+        self.meta = read_json(meta)
         if self.meta.get("format") != FORMAT or self.meta.get("version") != VERSION:
             raise InputError(f"{folder} is not a feature store of format {FORMAT} {VERSION}")
         if not self.meta["complete"]:
             raise InputError(f"{folder} was not finished; run the same `vericap features` command to complete it")
         self.fingerprint: str = self.meta["fingerprint"]
         self.width: int = self.meta["width"]
+        self.extractor: dict[str, Any] = self.meta.get("extractor", {})
         for shard in self.meta["shards"]:
-            _check_shard(self.folder, shard, self.width)
-        self._index = _open(self.folder / "index.npy")
-        self._names = _open(self.folder / "names.npy")
+            check_shard(self.folder, shard, self.width)
+        self._index = open_array(self.folder / "index.npy")
+        self._names = open_array(self.folder / "names.npy")
         if len(self._index) != self.meta["images"]:
             raise InputError(f"{folder} is damaged: {len(self._index)} of {self.meta['images']} images indexed")
         self._maps: dict[int, tuple[Array, Array]] = {}
@@ -209,12 +256,56 @@ class FeatureStore:
     def __len__(self) -> int:
         return int(self.meta["images"])
 
+    @property
+    def most(self) -> int:
+        """The largest number of regions of an image."""
+        return int(self.meta["most"]) if "most" in self.meta else int(self._index["count"].max(initial=0))
+
+    @property
+    def signature(self) -> str:
+        """The fingerprint, and how regions were chosen where that is not the extractor's own way."""
+        chosen = [str(self.extractor[name]) for name in CHOICE if self.extractor.get(name, "none") != "none"]
+        return "-".join([self.fingerprint, *chosen])
+
+    @property
+    def profile(self) -> FeatureProfile | None:
+        """What the values look like; None where the extractor is known by its weights, which say more."""
+        if "sha256" in self.extractor or "profile" not in self.meta:
+            return None
+        return FeatureProfile.unpacked(self.meta["profile"])
+
+    @property
+    def content(self) -> str:
+        """SHA-256 over the values of all shards; empty for a store of an earlier version."""
+        digests = [shard.get("sha256", "") for shard in self.meta["shards"]]
+        return hashlib.sha256("".join(digests).encode()).hexdigest() if all(digests) else ""
+
+    def trained_on(self) -> dict[str, Any]:
+        """What a model's meta file says of the features it was trained on."""
+        profile = {} if self.profile is None else {"profile": self.profile.packed()}
+        known = {"fingerprint": self.fingerprint, "extractor": self.extractor, "width": self.width}
+        return {**known, "regions": self.most, "images": len(self), "content": self.content, **profile}
+
+    def check_fits(self, meta: Mapping[str, Any]) -> None:
+        """Refuse the store for the model with this meta file."""
+        check_same(self.fingerprint, str(self.folder), meta["fingerprint"], meta["name"])
+        check_profile(self.profile, str(self.folder), meta)
+
+    def verify(self) -> None:
+        """Read all values and compare their SHA-256 with the one written with them."""
+        for number, shard in enumerate(self.meta["shards"]):
+            if "sha256" in shard and digest(*self._map(number)) != shard["sha256"]:
+                raise InputError(
+                    f"{self.folder}: the values of shard {shard['file']} have changed since they were written "
+                    "(SHA-256 differs); make the store again with `vericap features`"
+                )
+
     def ids(self) -> list[str]:
         """All image ids, in the order they were added."""
         return [name.decode("utf-8") for name in self._names]
 
     def _place(self, name: str) -> Any:
-        key = _key(name)
+        key = key_of(name)
         at = int(np.searchsorted(self._index["key"], np.uint64(key)))
         while at < len(self._index) and int(self._index["key"][at]) == key:
             place = self._index[at]
@@ -232,7 +323,7 @@ class FeatureStore:
 
     def places(self, names: Sequence[str]) -> Array:
         """Where images lie, for `at`: looked up once, read as often as wanted."""
-        return np.array([self._required(name) for name in names], dtype=_PLACE)
+        return np.array([self._required(name) for name in names], dtype=PLACE)
 
     def _required(self, name: str) -> Any:
         place = self._place(name)
@@ -253,8 +344,8 @@ class FeatureStore:
         if shard not in self._maps:
             file = self.meta["shards"][shard]["file"]
             self._maps[shard] = (
-                _open(self.folder / f"features-{file}.npy"),
-                _open(self.folder / f"boxes-{file}.npy"),
+                open_array(self.folder / f"features-{file}.npy"),
+                open_array(self.folder / f"boxes-{file}.npy"),
             )
         return self._maps[shard]
 
@@ -268,54 +359,4 @@ class FeatureStore:
             except InputError as error:
                 items.append(None)
                 problems[row] = str(error)
-        return RegionTable.of(items, self.fingerprint, problems, self.width)
-
-
-def check_same(store: str, store_name: str, model: str, model_name: str) -> None:
-    """Refuse features a model was not trained on, naming both."""
-    if store != model:
-        raise VericapError(
-            f"the features of {store_name} (fingerprint {store}) are not those the model {model_name} "
-            f"was trained on (fingerprint {model}); extract them again with `vericap features`, or train on them"
-        )
-
-
-def _check_shard(folder: Path, shard: Mapping[str, Any], width: int) -> None:
-    """Truncated files are found by their sizes alone."""
-    for kind, columns in (("features", width), ("boxes", 4)):
-        file = folder / f"{kind}-{shard['file']}.npy"
-        wanted = shard["regions"] * columns * 2 + _HEADER
-        size = file.stat().st_size if file.is_file() else -1
-        if size < wanted:
-            state = "is missing" if size < 0 else f"is truncated ({size} bytes, {wanted} expected)"
-            raise InputError(f"{file} {state}; delete {folder} and run `vericap features` again")
-
-
-def _open(file: Path) -> Array:
-    try:
-        found: Array = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read ({error}); make the store again with `vericap features`") from error
-    return found
-
-
-def save(file: Path, array: Array) -> None:
-    """Write an array whole or not at all."""
-    part = file.with_suffix(".part")
-    with part.open("wb") as stream:
-        np.save(stream, array, allow_pickle=False)
-    os.replace(part, file)
-
-
-def _write_json(file: Path, value: Mapping[str, Any]) -> None:
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(value), "utf-8")
-    os.replace(part, file)
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read ({error})") from error
-    return found
+        return RegionTable.of(items, self.fingerprint, problems, self.width, self.profile)
