@@ -41,7 +41,7 @@ def has_word(text: str) -> bool:
 def caption(value: Any, what: str) -> str:
     """A caption as text, or an InputError that says what it is instead."""
     if isinstance(value, str):
-        return value if value.isascii() else storable(value, what)
+        return storable(value, what)
     if value is None or (isinstance(value, float) and value != value):
         raise InputError(f"{what} is missing (empty cell or null)")
     raise InputError(f"{what} is a {type(value).__name__}, not text: {str(value)[:60]!r}")
@@ -49,6 +49,8 @@ def caption(value: Any, what: str) -> str:
 
 def storable(text: str, what: str) -> str:
     """A text that files can hold: half of a character pair (`\\ud800` in JSON) is none."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -59,6 +61,12 @@ def storable(text: str, what: str) -> str:
 
 def reference_list(value: Any) -> tuple[str, ...]:
     """References as a tuple of texts; a single string is one reference."""
+    if type(value) is list or type(value) is tuple:
+        try:  # most lists: texts of plain letters, told by one look at all of them
+            if "".join(value).isascii():
+                return tuple(value)
+        except TypeError:
+            pass
     if isinstance(value, str):
         return (caption(value, "the reference"),)
     if value is None or (isinstance(value, float) and value != value):
@@ -82,10 +90,11 @@ def make(
     if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
         raise InputError("the id is missing")
     return Sample(
-        id=storable(str(identifier), "the id"),
-        candidate=caption(candidate, "the candidate"),
-        references=references if checked else reference_list(references),
-        image=None if image is None or image != image else storable(str(image), "the image's name"),
-        objects=objects,
-        photo=photo,
+        storable(str(identifier), "the id"),
+        caption(candidate, "the candidate"),
+        references if checked else reference_list(references),
+        None if image is None or image != image else storable(str(image), "the image's name"),
+        objects,
+        "",
+        photo,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,20 @@ from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Ints
 from vericap.io.columns import column, fitted, unified
+from vericap.io.filter_state import FilterState
 from vericap.io.records import PLAIN, Fields, known_fields
 from vericap.io.stream import Input, Records
 from vericap.io.subsets import TarWriter, UidWriter, plain_columns
 from vericap.io.write import WRITERS, Writer, check_not_input, check_output, open_writer
 from vericap.metrics import registry
+from vericap.run.engine import Run
 from vericap.run.filter import grammar
 from vericap.run.filter.columns import Sources
 from vericap.run.filter.judge import Judge
 from vericap.run.filter.selection import Selection, Summary, oriented
 from vericap.run.filter.state import KEPT, NOT_BEST, Rows, State
+from vericap.run.filter.stored import Stored
+from vericap.run.results import plain
 from vericap.text.clean import clean
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
 TABLES = tuple(WRITERS)
 KINDS = (*TABLES, ".tar", ".npy")
+_WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 REJECTED, PROBLEM, ORIGINAL = "rejected", "problem", "original"
 
 
@@ -57,6 +62,17 @@ class Outcome:
     problems: list[Problem] = field(default_factory=list)
     cleaned: int = 0
     notes: list[str] = field(default_factory=list)
+    before: dict[str, Any] | None = None  # what came of it, where it was done before
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts, cuts and problems as plain data."""
+        if self.before is not None:
+            return self.before
+        told = self.summary
+        cuts = {name: {**vars(cut), "value": plain(cut.value)} for name, cut in told.cuts.items()}
+        counts = {"records": told.read, "kept": told.kept, "rejected": told.rejected, "not best": told.not_best}
+        beside = {"unjudged": told.unjudged, "cleaned": self.cleaned, "scored": told.scored, "cuts": cuts}
+        return {**counts, **beside, "problems": [str(problem) for problem in self.problems]}
 
 
 def rejected_name(output: str | Path) -> Path:
@@ -128,19 +144,48 @@ class Filtering:
 
     # --- reading ------------------------------------------------------------------------------------------------
 
-    def run(self, output: str | Path | None, rejected: str | Path | None = None) -> Outcome:
-        """Judge all records and write them; without an output nothing is written."""
-        extra = [name for name in (self.order, *self.wish.metrics) if name]
-        selection = Selection(self.judge, self.source, self._rows, best=self.best, extra=extra)
-        self.outcome.summary = selection.summary
+    def run(
+        self, output: str | Path | None, rejected: str | Path | None = None, *, resume: str | None = None
+    ) -> Outcome:
+        """Judge all records and write them; without an output nothing is written.
+
+        `resume` takes up a run that was cut short: "" with the state beside the output, else with that folder.
+        """
         self.outcome.problems += self.source.problems
         if output is None:
-            for records, rows, _ in selection:
+            for records, rows, _ in self._selection(None):
                 self._note(records, rows)
             self._check_judged()
-        else:
-            self._write(selection, Path(output), None if rejected is None else Path(rejected))
+            return self.outcome
+        kept, lost = Path(output), None if rejected is None else Path(rejected)
+        plan = self._plan(kept, lost)
+        state = FilterState(kept, resume, self.source.digest, plan, self._signatures())
+        with state.locked():
+            self.outcome.before = state.begin()
+            if self.outcome.before is None:
+                files = self._write(self._selection(state.stored), kept, lost)
+                state.finish(self.outcome.as_dict(), files)
         return self.outcome
+
+    def _selection(self, stored: Stored | None) -> Selection[Records]:
+        extra = [name for name in (self.order, *self.wish.metrics) if name]
+        found = Selection(self.judge, self.source, self._rows, best=self.best, extra=extra, stored=stored)
+        self.outcome.summary = found.summary
+        return found
+
+    def _plan(self, output: Path, rejected: Path | None) -> dict[str, Any]:
+        """Everything that moves a byte of what is written, as plain data."""
+        settings = {name: str(value) for name, value in asdict(self.settings).items() if name not in _WORK}
+        written = {"output": output.suffix, "rejected": None if rejected is None else rejected.suffix}
+        told = {**asdict(self.wish), "metrics": list(self.wish.metrics)}
+        return {**told, **written, "settings": settings, "units": len(self.source.units)}
+
+    def _signatures(self) -> dict[str, str]:
+        """Signatures on the first records: they name models and tables with their digests."""
+        if not self.sources.metrics:
+            return {}
+        run = Run(list(self.sources.metrics.values()), self.settings)
+        return run.signatures(run.name_images(self.source.read(self.source.units[0]).samples[:64]))
 
     def _rows(self, records: Records) -> Rows:
         samples: Sequence[Sample] = records.samples
@@ -171,7 +216,8 @@ class Filtering:
 
     # --- writing ------------------------------------------------------------------------------------------------
 
-    def _write(self, selection: Selection[Records], output: Path, rejected: Path | None) -> None:
+    def _write(self, selection: Selection[Records], output: Path, rejected: Path | None) -> list[Path]:
+        """Write what is kept and what is not; the files."""
         kind = output.suffix.lower()
         if self.order and kind not in TABLES:
             raise VericapError(f"{output}: a {kind} file has an order of its own; `sort=` needs {', '.join(TABLES)}")
@@ -195,6 +241,8 @@ class Filtering:
             if held and isinstance(sink, Writer):
                 sink.write(_sorted(held))
             self._check_judged()
+        kept = sink.names if isinstance(sink, TarWriter) else [output]
+        return kept if rejected is None else [*kept, rejected]
 
     def _sink(self, output: Path, kind: str) -> Writer | TarWriter | UidWriter:
         if kind == ".npy":

@@ -57,21 +57,19 @@ class Identity:
 
     def settle(self, sample: Sample, record: Record) -> Sample:
         """The sample under an id of its own; an InputError where the id must not occur twice."""
-        place = len(self.keys)  # the same whatever other units hold
-        key = int.from_bytes(blake2b(sample.id.encode(), digest_size=8).digest(), "little")
-        before = self._counts.get(sample.id, 0) + self.repeats.get(place, 0)
+        place, name = len(self.keys), sample.id  # the same place whatever other units hold
+        key = _key(name)
+        before = self._counts.get(name, 0) + (self.repeats.get(place, 0) if self.repeats else 0)
         if before:
             shared = self.mode == "image" or record.get("several") or _is_image_id(record)
             if not shared:
                 if place in self.repeats:
                     self.keys.append(key)
                 raise InputError("the id occurs before; the first record is used")
-            self._counts[sample.id] = self._counts.get(sample.id, 0) + 1
-            sample = replace(sample, id=f"{sample.id}#{before + 1}")
-        else:
-            self._counts[sample.id] = 1
+            sample = replace(sample, id=f"{name}#{before + 1}")
+        self._counts[name] = self._counts.get(name, 0) + 1
         self.keys.append(key)
-        return self._distinct_photo(sample)
+        return sample if sample.photo is None else self._distinct_photo(sample)
 
     def _distinct_photo(self, sample: Sample) -> Sample:
         """Two photos of one name (every row's `image.jpg`) are two images."""
@@ -80,6 +78,11 @@ class Identity:
         known = self._photos.setdefault(sample.image, sample.photo)
         same = known is sample.photo or known == sample.photo
         return sample if same else replace(sample, image=f"{sample.image}#{sample.id}")
+
+
+def _key(text: str) -> int:
+    """A number of 64 bits that stands for an id."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _is_image_id(record: Record) -> bool:
@@ -129,7 +132,10 @@ def _no_candidate(record: Record) -> Any:
 
 def photo_of(record: Record, identifier: Any, unit: Unit, *, beside: bool) -> tuple[Any, Photo | None]:
     """The key of a record's image, and its bytes or file where the record tells."""
-    image, photo = record.get("image"), record.get("photo")
+    image = record.get("image")
+    if image is None:
+        return None, None
+    photo = record.get("photo")
     if photo is not None:
         return image, photo
     if isinstance(image, Mapping):  # as `datasets` keeps images

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from vericap.core.errors import InputError, Problem
-from vericap.core.samples import Sample
+from vericap.core.samples import Photo, Sample
 from vericap.io import stream
 from vericap.io.identity import mode_of
 from vericap.io.records import PLAIN, Fields
@@ -111,8 +111,10 @@ def read_all(source: Input, problems: Sequence[Problem] = ()) -> Loaded:
     if len(source.units) > 1:
         source.mode = mode_of([record for unit in source.units for record in content_of(unit, source.fields).records])
     summary = Summary()
+    photos: dict[str, Photo] = {}
     for records in source:
         summary.add(records)
+        records.samples = [_distinct_photo(sample, photos) for sample in records.samples]
         found.samples += records.samples
         found.problems += records.problems
         found.batches.append(records)
@@ -120,6 +122,13 @@ def read_all(source: Input, problems: Sequence[Problem] = ()) -> Loaded:
     found.notes += summary.notes(source)
     found.warnings += summary.warnings()
     return found
+
+
+def _distinct_photo(sample: Sample, photos: dict[str, Photo]) -> Sample:
+    """Two photos of one name, in different pieces of an input, are two images."""
+    if sample.photo is None or sample.image is None or photos.setdefault(sample.image, sample.photo) == sample.photo:
+        return sample
+    return replace(sample, image=f"{sample.image}#{sample.id}")
 
 
 @dataclass

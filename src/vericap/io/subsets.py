@@ -40,7 +40,8 @@ class TarWriter:
     def __init__(self, path: str | Path, photo: Callable[[Sample], bytes], *, shard: int = SHARD) -> None:
         self.pattern, self.photo, self.shard = Path(path), photo, shard
         check_output(self._name(0), kinds=(".tar",), what="samples")
-        self.rows, self.files = 0, 0
+        self.rows = 0
+        self.names: list[Path] = []  # files written
         self._context: Any = None
         self._tar: tarfile.TarFile | None = None
 
@@ -50,7 +51,7 @@ class TarWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._tar is None and not self.files:
+        if kind is None and self._tar is None and not self.names:
             self._open()  # a subset without a sample is a file too
         self._close(kind, error, trace)
 
@@ -76,9 +77,9 @@ class TarWriter:
         return self.pattern.with_name(_COUNTED.sub(lambda found: found[0] % number, self.pattern.name))
 
     def _open(self) -> None:
-        self._context = replacing(self._name(self.files))
+        self.names.append(self._name(len(self.names)))
+        self._context = replacing(self.names[-1])
         self._tar = tarfile.TarFile(self._context.__enter__(), "w", format=tarfile.PAX_FORMAT)
-        self.files += 1
 
     def _put(self, name: str, data: bytes) -> None:
         member = tarfile.TarInfo(name)  # no owner and no time: equal samples give equal bytes

@@ -27,7 +27,7 @@ class Unreadable:
 
 
 def parquet_units(file: InputFile, fields: Fields, *, records: int = RECORDS, size: int = BYTES) -> Iterator[Unit]:
-    """Units of rows; none goes over the border of a row group."""
+    """Units of rows."""
     try:
         with pq.ParquetFile(file.path) as found:
             check_columns(found.schema_arrow.names, file.name, fields)
@@ -41,7 +41,7 @@ def parquet_units(file: InputFile, fields: Fields, *, records: int = RECORDS, si
 
 
 def arrow_units(file: InputFile, fields: Fields, *, records: int = RECORDS, size: int = BYTES) -> Iterator[Unit]:
-    """Units of rows of an Arrow file or stream (as `datasets` keeps them); none goes over the border of a batch."""
+    """Units of rows of an Arrow file or stream (as `datasets` keeps them)."""
     try:
         with _batches(file.path) as found:
             check_columns(found.schema.names, file.name, fields)
@@ -54,13 +54,38 @@ def arrow_units(file: InputFile, fields: Fields, *, records: int = RECORDS, size
 
 
 def _row_units(file: InputFile, kind: str, sizes: list[tuple[int, int]], records: int, size: int) -> Iterator[Unit]:
-    first = 1
-    for group, (rows, bytes_) in enumerate(sizes):
-        step = max(1, min(records, int(size * rows / max(bytes_, 1))))
-        for start in range(0, rows, step):
-            stop = min(start + step, rows)
-            yield Unit(kind, str(file.path), file.name, start, stop, first + start, str(file.folder), group=group)
-        first += rows
+    """Units of rows: small groups together, large ones in pieces. `header` is the row its first group begins with."""
+    row, start, group, begins, held = 0, 0, 0, 0, 0.0
+    for number, (rows, bytes_) in enumerate(sizes):
+        each = max(bytes_, 1) / max(rows, 1)
+        taken = 0
+        while taken < rows:
+            room = max(1, min(records - (row - start), int((size - held) / each)))
+            step = min(room, rows - taken)
+            taken, row, held = taken + step, row + step, held + step * each
+            if row - start >= records or held + each > size:
+                yield _row_unit(file, kind, start, row, group, begins)
+                start, held = row, 0.0
+                group, begins = (number, row - taken) if taken < rows else (number + 1, row)
+    if row > start:
+        yield _row_unit(file, kind, start, row, group, begins)
+
+
+def _row_unit(file: InputFile, kind: str, start: int, stop: int, group: int, begins: int) -> Unit:
+    return Unit(kind, str(file.path), file.name, start, stop, start + 1, str(file.folder), (str(begins),), group)
+
+
+def _cut(batches: Iterator[Any], unit: Unit) -> list[Any]:
+    """The rows of a unit from batches that begin with its first group."""
+    found, row = [], int(unit.header[0])
+    for batch in batches:
+        if row < unit.stop and row + len(batch) > unit.start:
+            low, high = max(unit.start - row, 0), min(unit.stop - row, len(batch))
+            found.append(batch.slice(low, high - low))
+        row += len(batch)
+        if row >= unit.stop:
+            break
+    return found
 
 
 def _batches(path: Path | str) -> Any:
@@ -79,23 +104,16 @@ def _each(reader: Any) -> Iterator[Any]:
 def read_parquet(unit: Unit, fields: Fields) -> Content:
     """Rows of a Parquet file."""
     with pq.ParquetFile(unit.path) as found:
-        batches, seen = [], 0
-        for batch in found.iter_batches(batch_size=RECORDS, row_groups=[unit.group]):
-            if seen < unit.stop and seen + len(batch) > unit.start:
-                low, high = max(unit.start - seen, 0), min(unit.stop - seen, len(batch))
-                batches.append(batch.slice(low, high - low))
-            seen += len(batch)
-            if seen >= unit.stop:
-                break
+        groups = range(unit.group, found.metadata.num_row_groups)
+        batches = _cut(found.iter_batches(batch_size=RECORDS, row_groups=groups), unit)
         return of_table(pa.Table.from_batches(batches, found.schema_arrow), unit, fields)
 
 
 def read_arrow(unit: Unit, fields: Fields) -> Content:
     """Rows of an Arrow file."""
     with _batches(unit.path) as found:
-        batch = next(batch for number, batch in enumerate(_each(found)) if number == unit.group)
-        table = pa.Table.from_batches([batch.slice(unit.start, unit.stop - unit.start)])
-        return of_table(table, unit, fields)
+        later = (batch for number, batch in enumerate(_each(found)) if number >= unit.group)
+        return of_table(pa.Table.from_batches(_cut(later, unit), found.schema), unit, fields)
 
 
 def of_table(table: pa.Table, unit: Unit, fields: Fields) -> Content:

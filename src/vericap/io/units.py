@@ -127,6 +127,21 @@ def read_text(unit: Unit, fields: Fields) -> Content:
     return found
 
 
+_scan = json.JSONDecoder().scan_once
+
+
+def _loads(line: str) -> Any:
+    """What `json.loads` gives; most lines begin and end with the object, and go without its preparations."""
+    if line[:1] == "{" and line[-1:] == "}":
+        try:
+            item, end = _scan(line, 0)
+            if end == len(line):
+                return item
+        except (StopIteration, ValueError):
+            pass
+    return json.loads(line)
+
+
 def read_jsonl(unit: Unit, fields: Fields) -> Content:
     """One JSON object per line."""
     found = Content(raw=[])
@@ -136,7 +151,7 @@ def read_jsonl(unit: Unit, fields: Fields) -> Content:
             if line is None or not line.strip():
                 continue
             try:
-                item = json.loads(line)
+                item = _loads(line)
             except json.JSONDecodeError as error:
                 reason = f"malformed JSON at column {error.colno}: {error.msg}"
                 found.problems.append(Problem(f"line {number}", reason, unit.name))

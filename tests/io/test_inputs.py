@@ -1,0 +1,460 @@
+"""Inputs people have: every layout gives the same samples, columns and photos; what is no captions is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.io import Fields, load, open_input
+from vericap.io.files import expand
+from vericap.io.records import listed
+
+TEXTS = {"a": "a dog runs", "b": "two cats sleep"}
+
+
+def photo(shade: int) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (8, 6), (shade, 0, 0)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+PHOTOS = {"a": photo(10), "b": photo(200)}
+
+
+def samples(path: object, **options: object) -> list[Sample]:
+    loaded = load(path, **options)  # type: ignore[arg-type]
+    assert loaded.problems == []
+    return loaded.samples
+
+
+def captions(path: object, **options: object) -> dict[str, str]:
+    return {sample.id: sample.candidate for sample in samples(path, **options)}
+
+
+def pixels(found: Sample) -> int:
+    data = found.photo.read_bytes() if isinstance(found.photo, Path) else found.photo
+    assert data is not None
+    return Image.open(io.BytesIO(data)).getpixel((0, 0))[0]
+
+
+def add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def tar(path: Path, keys: str = "ab") -> Path:
+    with tarfile.open(path, "w") as archive:
+        for key in keys:
+            add(archive, f"{key}.png", PHOTOS[key])
+            add(archive, f"{key}.txt", TEXTS[key].encode())
+            add(archive, f"{key}.json", json.dumps({"url": f"http://x/{key}", "width": 8}).encode())
+    return path
+
+
+# --- images with captions ---------------------------------------------------------------------------------------
+
+
+def test_webdataset_tar(tmp_path: Path) -> None:
+    found = samples(tar(tmp_path / "x.tar"))
+    assert {s.id: s.candidate for s in found} == TEXTS
+    assert [pixels(s) for s in found] == [10, 200]
+    with open_input(tmp_path / "x.tar") as source:
+        (records,) = source
+        assert records.columns.column("url").to_pylist() == ["http://x/a", "http://x/b"]
+
+
+def test_braces_and_globs_name_many_files(tmp_path: Path) -> None:
+    tar(tmp_path / "s-008.tar", "a")
+    tar(tmp_path / "s-009.tar", "b")
+    for pattern in ("s-{008..009}.tar", "s-*.tar", "s-00?.tar"):
+        assert captions(tmp_path / pattern) == TEXTS
+    with pytest.raises(InputError, match="no file matches"):
+        load(tmp_path / "t-*.tar")
+    with pytest.raises(InputError, match=r"s-010\.tar: no such file"):
+        load(tmp_path / "s-{009..010}.tar")
+    assert expand("x-{9..11}-{0..1}.tar")[:3] == ["x-9-0.tar", "x-9-1.tar", "x-10-0.tar"]
+    with pytest.raises(InputError, match="counts upwards"):
+        expand("{9..1}.tar")
+
+
+def test_gzipped_tar(tmp_path: Path) -> None:
+    (tmp_path / "x.tar.gz").write_bytes(gzip.compress(tar(tmp_path / "x.tar").read_bytes()))
+    assert captions(tmp_path / "x.tar.gz") == TEXTS
+
+
+def test_names_are_never_run(tmp_path: Path) -> None:
+    name = tmp_path / "a; touch hacked; $(touch hacked) | x.jsonl"
+    name.write_text('{"id": "1", "candidate": "a dog"}\n')
+    assert captions(name) == {"1": "a dog"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name.name]
+
+
+def test_folder_of_photos_with_captions_beside(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for key, place in (("a", tmp_path), ("b", tmp_path / "below")):
+        (place / f"{key}.png").write_bytes(PHOTOS[key])
+        (place / f"{key}.txt").write_text(TEXTS[key] + "\n")
+    (tmp_path / "lonely.png").write_bytes(PHOTOS["a"])
+    loaded = load(tmp_path)
+    assert {s.id: s.candidate for s in loaded.samples} == {"a": "a dog runs", "below/b": "two cats sleep"}
+    assert [pixels(s) for s in loaded.samples] == [10, 200]
+    assert "lonely: has no caption" in str(loaded.problems[0])
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_image_folder_metadata(tmp_path: Path, kind: str) -> None:
+    rows = [{"file_name": f"{key}.png", "text": TEXTS[key], "source": "mine"} for key in TEXTS]
+    for key, data in PHOTOS.items():
+        (tmp_path / f"{key}.png").write_bytes(data)
+    path = tmp_path / f"metadata.{kind}"
+    if kind == "csv":
+        path.write_text("file_name,text,source\n" + "".join(",".join(row.values()) + "\n" for row in rows))
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    found = samples(tmp_path)
+    assert {s.id: s.candidate for s in found} == {"a.png": "a dog runs", "b.png": "two cats sleep"}
+    assert [pixels(s) for s in found] == [10, 200]
+
+
+@pytest.mark.parametrize("layout", ["hub", "bytes", "path"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+def test_tables_with_images(tmp_path: Path, layout: str, kind: str) -> None:
+    images: list[object] = list(PHOTOS.values())
+    if layout == "hub":  # as `datasets` writes them: every photo may have the same name
+        images = [{"bytes": data, "path": "image.jpg"} for data in PHOTOS.values()]
+    if layout == "path":
+        images = []
+        for key, data in PHOTOS.items():
+            (tmp_path / f"{key}.png").write_bytes(data)
+            images.append({"bytes": None, "path": f"{key}.png" if key == "a" else str(tmp_path / f"{key}.png")})
+    table = pa.table({"id": list(TEXTS), "caption": list(TEXTS.values()), "image": images, "n": [1, 2]})
+    path = tmp_path / f"x.{'parquet' if kind == 'parquet' else 'arrow'}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    else:
+        make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+        with make(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=1)
+    found = samples(path)
+    assert {s.id: s.candidate for s in found} == TEXTS
+    assert [pixels(s) for s in found] == [10, 200]
+    assert len({s.image for s in found}) == 2
+    with open_input(path) as source:
+        assert [n for records in source for n in records.columns.column("n").to_pylist()] == [1, 2]
+
+
+def test_absolute_and_relative_paths_without_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    for key, data in PHOTOS.items():
+        (tmp_path / "photos" / f"{key}.png").write_bytes(data)
+    rows = [
+        {"id": "a", "caption": "x", "image": "photos/a.png"},
+        {"id": "b", "caption": "y", "image": str(tmp_path / "photos" / "b.png")},
+        {"id": "c", "caption": "z", "image": "nowhere.png"},
+    ]
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = samples(path)
+    assert [pixels(s) for s in found[:2]] == [10, 200]
+    assert found[2].photo is None
+    assert [s.photo for s in samples(path, beside=False)] == [None] * 3
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_rows_of_small_and_large_groups_are_read_once(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"id": list(range(100)), "caption": [f"c{n}" for n in range(100)]})
+    path, sizes = tmp_path / f"x.{kind}", [3, 0, 40, 1, 1, 30, 25]
+    make = pq.ParquetWriter if kind == "parquet" else lambda p, schema: pa.ipc.new_file(str(p), schema)
+    with make(path, table.schema) as writer:
+        start = 0
+        for size in sizes:
+            writer.write_table(table.slice(start, size))
+            start += size
+    for records in (1, 7, 16, 1000):
+        with open_input(path, records=records) as source:
+            assert len(source.units) == -(-100 // records)
+            assert [s.candidate for r in source for s in r.samples] == [f"c{n}" for n in range(100)]
+            backwards = [source.read(unit).samples[0].id for unit in reversed(source.units)]
+            assert backwards == [str(n) for n in range(0, 100, records)][::-1]
+
+
+# --- several captions per image ---------------------------------------------------------------------------------
+
+
+def test_coco_annotations_as_candidates(tmp_path: Path) -> None:
+    data = {
+        "images": [{"id": 7, "file_name": "seven.jpg"}, {"id": 8, "file_name": "eight.jpg"}],
+        "annotations": [{"id": n, "image_id": 7 + n // 3, "caption": f"caption {n}"} for n in range(5)],
+    }
+    path = tmp_path / "captions.json"
+    path.write_text(json.dumps(data))
+    found = samples(path, references=[path])
+    assert [s.id for s in found] == ["7", "7#2", "7#3", "8", "8#2"]
+    assert [s.image for s in found] == ["seven.jpg"] * 3 + ["eight.jpg"] * 2
+    assert [len(s.references) for s in found] == [3, 3, 3, 2, 2]
+
+
+def test_beams_and_samples_are_all_kept(tmp_path: Path) -> None:
+    results = [{"image_id": 1 + n % 2, "caption": f"beam {n}"} for n in range(6)]
+    (tmp_path / "r.json").write_text(json.dumps(results))
+    (tmp_path / "d.json").write_text(json.dumps({"1": ["beam 0", "beam 2", "beam 4"], "2": ["beam 1"]}))
+    references = tmp_path / "refs.json"
+    references.write_text(json.dumps({"1": ["one"], "2": ["two"]}))
+    found = samples(tmp_path / "r.json", references=[references])
+    assert {s.id: s.candidate for s in found}["1#3"] == "beam 4"
+    assert {s.candidate: s.references for s in found} == {f"beam {n}": (("one", "two")[n % 2],) for n in range(6)}
+    assert captions(tmp_path / "d.json") == {"1": "beam 0", "1#2": "beam 2", "1#3": "beam 4", "2": "beam 1"}
+
+
+def test_repeated_ids_are_told_across_pieces(tmp_path: Path) -> None:
+    rows = [{"image_id": n % 3, "caption": f"c{n}"} for n in range(9)]
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_input(path, records=2) as source:
+        assert len(source.units) == 5
+        ids = [s.id for records in source for s in records.samples]
+    assert ids == ["0", "1", "2", "0#2", "1#2", "2#2", "0#3", "1#3", "2#3"]
+    path.write_text("".join(json.dumps({"id": n % 4, "caption": f"c{n}"}) + "\n" for n in range(6)))
+    with open_input(path, records=2) as source:
+        batches = list(source)
+    assert [s.id for records in batches for s in records.samples] == ["0", "1", "2", "3"]
+    problems = [str(problem) for records in batches for problem in records.problems]
+    assert ["line 5 (id 0)" in problems[0], "line 6 (id 1)" in problems[1]] == [True, True]
+
+
+# --- text -------------------------------------------------------------------------------------------------------
+
+
+def test_semicolons_and_other_encodings(tmp_path: Path) -> None:
+    table = "id;caption;place\n1;ein Hund läuft;grün\n2;zwei Katzen;\n"
+    for encoding, name in (("utf-16", "a.csv"), ("utf-8-sig", "b.csv"), ("utf-16", "c")):
+        (tmp_path / name).write_bytes(table.encode(encoding))
+        assert captions(tmp_path / name) == {"1": "ein Hund läuft", "2": "zwei Katzen"}
+    (tmp_path / "d.csv").write_bytes(table.encode("cp1252"))
+    assert captions(tmp_path / "d.csv", encoding="cp1252")["1"] == "ein Hund läuft"
+    with pytest.raises(InputError, match="no such encoding"):
+        load(tmp_path / "d.csv", encoding="klingon")
+    (tmp_path / "e.csv").write_bytes(b"\xff\xfea\0b")
+    with pytest.raises(InputError, match="not utf-16 throughout"):
+        load(tmp_path / "e.csv")
+
+
+def test_cells_may_hold_line_breaks(tmp_path: Path) -> None:
+    rows = "".join(f'{n},"a ""dog"" {n}\nruns"\n' for n in range(7))
+    (tmp_path / "x.csv").write_text("id,caption\n" + rows)
+    with open_input(tmp_path / "x.csv", records=2) as source:
+        assert len(source.units) == 4
+        assert [s.candidate for r in source for s in r.samples] == [f'a "dog" {n}\nruns' for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("['a dog', 'the dog']", ["a dog", "the dog"]),
+        ('["it\'s", \'a "dog"\']', ["it's", 'a "dog"']),
+        ("['a dog' 'the dog']", ["a dog", "the dog"]),  # as NumPy prints them
+        ("('a', 'b')", ["a", "b"]),
+        ('["a", "b"]', ["a", "b"]),
+        ("[a dog]", "[a dog]"),
+        ("['a', __import__('os')]", "['a', __import__('os')]"),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_lists_written_as_text(text: str, found: object) -> None:
+    assert listed(text) == found
+
+
+def test_fields_of_other_names(tmp_path: Path) -> None:
+    rows = [{"uid": "u1", "alt": "a dog", "gold": ["the dog"], "file": "a.png", "caption": "not this"}]
+    (tmp_path / "x.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    fields = Fields(caption="alt", image="file", id="uid", references="gold")
+    (found,) = samples(tmp_path / "x.jsonl", fields=fields)
+    assert (found.id, found.candidate, found.references, found.image) == ("u1", "a dog", ("the dog",), "a.png")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    assert samples(tmp_path / "x.parquet", fields=fields)[0].candidate == "a dog"
+    with pytest.raises(InputError, match="no column 'nope'"):
+        load(tmp_path / "x.parquet", fields=Fields(caption="nope"))
+
+
+def test_spreadsheet(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "caption", "references"], [1, "a dog", "['the dog']"], [2, "two cats", "cats"]):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    found = samples(tmp_path / "x.xlsx")
+    assert [(s.id, s.candidate, s.references) for s in found] == [
+        ("1", "a dog", ("the dog",)), ("2", "two cats", ("cats",)),
+    ]  # fmt: skip
+
+
+def test_spreadsheet_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "x")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(Exception, match=r"vericap\[xlsx\]"):
+        load(tmp_path / "x.xlsx")
+
+
+def test_a_long_json_list_is_read_item_by_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vericap.io import documents
+
+    monkeypatch.setattr(documents, "BLOCK", 7)  # the window moves on inside words, numbers and characters
+    rows = [{"image_id": 10**n, "caption": f"grün {n} “quoted” \\ 🐕"} for n in range(20)]
+    for text in (json.dumps(rows), json.dumps(rows, ensure_ascii=False, indent=2), json.dumps([*rows, "a dog"])):
+        (tmp_path / "x.json").write_text(text, encoding="utf-8")
+        found = load(tmp_path / "x.json").samples
+        assert [s.candidate for s in found][:20] == [row["caption"] for row in rows]
+    (tmp_path / "x.json").write_text(json.dumps(rows)[:-30], encoding="utf-8")
+    with pytest.raises(InputError, match="malformed JSON at line 1, column"):
+        load(tmp_path / "x.json")
+
+
+# --- what is refused --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("x.txt", b"\xff\xd8\xff\xe0" + bytes(100), "is a JPEG image"),
+        ("x.csv", PHOTOS["a"], "is a PNG image"),
+        ("x.txt", b"<!DOCTYPE html><html>404</html>", "is a web page"),
+        ("x.json", b"  <html><body>no</body></html>", "is a web page"),
+        ("x.jsonl", b"%PDF-1.7 ....", "is a PDF"),
+        ("x.txt", b"PK\x03\x04 some zip", "is a zip archive"),
+        ("x", b"\x80\x04\x95pickled", "is a pickle, which is never opened"),
+        ("x.txt", b"a dog\0 runs\n", "holds NUL bytes"),
+        ("x.tar", b"a dog\n", "not a readable tar file"),
+        ("x.arrow", b"ARROW1\0\0broken", "not a readable Arrow file"),
+        ("x.parquet", b"a dog\n", "not a readable Parquet file"),
+    ],
+)
+def test_what_is_no_captions_is_refused_by_name(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=reason) as caught:
+        load(tmp_path / name)
+    assert name in str(caught.value)
+
+
+def test_a_tar_is_no_text_whatever_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a tar file, which cannot be read as text"):
+        load(tar(tmp_path / "x.txt"), format="text")
+    assert captions(tmp_path / "x.txt") == TEXTS  # its content tells
+
+
+def test_evil_members_of_a_tar_are_refused_one_by_one(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        add(archive, "good.txt", b"a dog")
+        for name in ("/etc/passwd.txt", "../up.txt", "C:/x.txt", "a/../../b.txt"):
+            add(archive, name, b"evil")
+        for name, kind, target in (
+            ("soft.txt", tarfile.SYMTYPE, "/etc/passwd"), ("hard.txt", tarfile.LNKTYPE, "good.txt"),
+            ("device.txt", tarfile.CHRTYPE, ""), ("pipe.txt", tarfile.FIFOTYPE, ""),
+        ):  # fmt: skip
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            archive.addfile(member)
+        large = tarfile.TarInfo("large.txt")
+        large.size = 0
+        archive.addfile(large)
+    loaded = load(tmp_path / "x.tar")
+    assert [s.candidate for s in loaded.samples] == ["a dog", ""]
+    reasons = [str(problem) for problem in loaded.problems]
+    assert sum("points outside the archive" in reason for reason in reasons) == 4
+    assert sum("is a link" in reason for reason in reasons) == 2
+    assert sum("is a device or a pipe" in reason for reason in reasons) == 2
+
+
+def test_bombs_are_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(bytes(300 << 20), 9))
+    with pytest.raises(InputError, match="like a bomb"):
+        load(tmp_path / "x.jsonl.gz")
+    with zipfile.ZipFile(tmp_path / "x.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "x")
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(300 << 20))
+    with pytest.raises(InputError, match="like a bomb"):
+        load(tmp_path / "x.xlsx")
+
+
+def test_an_image_of_ten_gigapixels_is_refused_by_name(tmp_path: Path) -> None:
+    import zlib
+
+    from vericap.vision.images import decode
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        crc = zlib.crc32(kind + data).to_bytes(4, "big")
+        return len(data).to_bytes(4, "big") + kind + data + crc
+
+    size = (100_000).to_bytes(4, "big")
+    head = chunk(b"IHDR", size + size + b"\x08\x02\0\0\0")
+    data = b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    with pytest.raises(InputError, match=r"huge\.png: .*(pixels|bomb)"):
+        decode(data, "huge.png")
+
+
+def test_text_that_no_file_can_hold_is_a_bad_record(tmp_path: Path) -> None:
+    lines = ['{"id": "1", "candidate": "a dog"}', r'{"id": "2", "candidate": "\ud800"}',
+             r'{"id": "3", "candidate": "x", "references": ["ok", "\udfff y"]}', r'{"id": "\ud801", "candidate": "x"}',
+             '{"id": "4", "candidate": ' + "[" * 5000 + "}",
+             '{"id": "5", "candidate": ' + "1" * 5000 + "}"]  # fmt: skip
+    (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
+    loaded = load(tmp_path / "x.jsonl")
+    assert [s.id for s in loaded.samples] == ["1"]
+    assert sum("half a character" in str(problem) for problem in loaded.problems) == 3
+    assert len(loaded.problems) == 5
+
+
+def test_parquet_text_that_is_not_utf8_is_named_by_row(tmp_path: Path) -> None:
+    def text(values: list[bytes]) -> pa.Array:
+        return pa.array(values, pa.binary()).view(pa.string())
+
+    references = pa.ListArray.from_arrays([0, 1, 2, 3, 4], text([b"r", b"s", b"\xff", b"t"]))
+    table = pa.table(
+        {"id": ["1", "2", "3", "4"], "candidate": text([b"ok", b"\xe9", b"x", b"y"]), "references": references}
+    )
+    pq.write_table(table, tmp_path / "x.parquet")
+    loaded = load(tmp_path / "x.parquet")
+    assert [s.id for s in loaded.samples] == ["1", "4"]
+    assert [str(p).split(": ", 1)[1] for p in loaded.problems] == [
+        "row 2: text that is not UTF-8 (byte 0 of the cell)", "row 3: text that is not UTF-8 (byte 0 of the cell)",
+    ]  # fmt: skip
+
+
+def test_references_of_other_captions_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"id": "1", "candidate": "a dog", "references": ["own"]}\n')
+    (tmp_path / "r.json").write_text('{"9": ["a cat"]}')
+    with pytest.raises(InputError, match="no id in common"):
+        load(tmp_path / "x.jsonl", [tmp_path / "r.json"])
+
+
+def test_many_references_lie_in_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vericap.io import references
+
+    monkeypatch.setattr(references, "FEW", 3)
+    monkeypatch.setattr(references.Gathered.__init__, "__defaults__", (3,))
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"id": n, "candidate": "c"}) + "\n" for n in range(9)))
+    rows = [{"id": n % 9, "caption": f"“ref” {n}"} for n in range(18)]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_input(tmp_path / "x.jsonl", [tmp_path / "r.jsonl"]) as source:
+        assert source.references is not None
+        assert source.references.file is not None
+        assert source.references.count == 9
+        (records,) = source
+    assert [s.references for s in records.samples] == [(f"“ref” {n}", f"“ref” {n + 9}") for n in range(9)]
