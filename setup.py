@@ -8,6 +8,8 @@ KERNELS = {
     "transport": ["src/vericap/native/transport.c"],
     "ptb": ["src/vericap/native/ptb.c"],
     "text": ["src/vericap/native/text.c"],
+    "backbone": ["src/vericap/native/backbone.c"],
+    "resize": ["src/vericap/native/resize.c"],
 }
 
 setup(

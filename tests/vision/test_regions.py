@@ -48,6 +48,13 @@ def test_pooling_is_the_area_weighted_mean(seed: int) -> None:
         np.testing.assert_allclose(found, loop_pool(features, box), atol=1e-4)
 
 
+def test_the_kernel_pools_like_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = np.random.default_rng(0).random((9, 9, 40)).astype(np.float32)
+    fast = pool(features, pyramid())
+    monkeypatch.setenv("VERICAP_PURE_PYTHON", "1")
+    np.testing.assert_array_equal(pool(features, pyramid()), fast)
+
+
 def test_constant_map_pools_to_itself() -> None:
     np.testing.assert_allclose(pool(np.full((8, 8, 2), 3.0, np.float32), pyramid()), 3.0, rtol=1e-6)
 
@@ -84,9 +91,19 @@ def test_shipped_extractor_pools_its_map() -> None:
 
 
 @shipped
+def test_images_in_threads_are_the_images_alone() -> None:
+    images = [Image.effect_mandelbrot((90, 60 + n), (-2, -1, 1, 1), 50).convert("RGB") for n in range(5)]
+    alone = [Extractor().regions(image) for image in images]
+    for (features, boxes), (expected, windows) in zip(Extractor(threads=2).all_regions(images), alone, strict=True):
+        np.testing.assert_array_equal(features, expected)
+        np.testing.assert_array_equal(boxes, windows)
+
+
+@shipped
 def test_boxes_of_a_detector_fill_up() -> None:
     many = np.tile([0, 0, 30, 30], (50, 1))
     extractor = Extractor(boxes=lambda image: many, boxes_name="test")
     features, boxes = extractor.regions(Image.new("RGB", (60, 60)))
     assert len(features) == len(boxes) == 36
-    assert extractor.fingerprint != Extractor().fingerprint
+    assert extractor.description != Extractor().description
+    assert extractor.fingerprint == Extractor().fingerprint  # boxes choose regions; their values stay what they are

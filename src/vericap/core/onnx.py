@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from vericap.core.errors import VericapError
+from vericap.core.onnx_file import with_outputs
 
 opened: list[Path] = []  # every model file this process has opened, in order
 
 
-def session(model: Path, *, threads: int = 1) -> Any:
-    """A session on the CPU, or on what VERICAP_PROVIDERS names (comma-separated)."""
+def session(model: Path, *, threads: int = 1, outputs: Sequence[str] = ()) -> Any:
+    """A session on the CPU, or on what VERICAP_PROVIDERS names (comma-separated).
+
+    `outputs` are inner values of the network, of float32, to be given too.
+    """
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -22,6 +27,7 @@ def session(model: Path, *, threads: int = 1) -> Any:
     providers = os.environ.get("VERICAP_PROVIDERS", "CPUExecutionProvider").split(",")
     opened.append(Path(model))
     try:
-        return ort.InferenceSession(str(model), options, providers=providers)
+        given = with_outputs(Path(model).read_bytes(), outputs) if outputs else str(model)
+        return ort.InferenceSession(given, options, providers=providers)
     except Exception as error:  # onnxruntime raises its own, unexported types
         raise VericapError(f"{model} is not a model ONNX Runtime can open ({error})") from error

@@ -128,7 +128,7 @@ def decode(data: bytes, name: str = "image") -> Image:
                     f"{MAX_PIXELS // 10**6} million; reduce the image first"
                 )
             image.load()
-            image = ImageOps.exif_transpose(image)
+            ImageOps.exif_transpose(image, in_place=True)  # no copy of those that are upright
             return _rgb(image)
     except InputError:
         raise

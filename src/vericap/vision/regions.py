@@ -1,7 +1,7 @@
 """Regions of an image: windows of a pyramid and given boxes, pooled from one feature map.
 
 The shipped backbone (EfficientNet-lite2, its upper blocks trained on image-caption pairs by `vericap train backbone`)
-runs once per image through ONNX Runtime; every region is the area-weighted mean of the map inside its box.
+runs once per image (see `vericap.vision.backbone`); every region is the area-weighted mean of the map inside its box.
 `hub:NAME` takes the map from a model of transformers instead.
 """
 
@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vericap.core import onnx, shipped
+from vericap.core import shipped
 from vericap.core.errors import InputError, VericapError
-from vericap.core.typing import Floats32
+from vericap.core.typing import Floats32, Ints32
+from vericap.native import load
+from vericap.vision.backbone import Backbone, normalised, open_backbone
 from vericap.vision.hub_backbone import PREFIX, HubBackbone
-from vericap.vision.store import fingerprint
+from vericap.vision.identity import fingerprint
+from vericap.vision.resize import BICUBIC, resized
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,30 +57,42 @@ def coverage(low: Floats32, high: Floats32, cells: int) -> Floats32:
 def pool(features: Floats32, boxes: Floats32) -> Floats32:
     """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
     error."""
-    features = np.ascontiguousarray(features)  # networks give the channels first
+    features = np.ascontiguousarray(features, dtype=np.float32)
     height, width, depth = features.shape
+    ranges, weights = _cells(boxes.astype(np.float32).tobytes(), height, width)
     found = np.empty((len(boxes), depth), dtype=np.float32)
+    kernel = load("backbone")
+    if kernel is not None:
+        kernel.pool(features, height, width, depth, ranges, weights, found)
+        return found
     # Sums, not a matrix product: its threads would wait for work on another core.
-    for box, (y, x, weights) in enumerate(_cells(boxes.astype(np.float32).tobytes(), height, width)):
-        np.sum((features[y, x] * weights).reshape(-1, depth), axis=0, out=found[box])
+    start = 0
+    for box, (top, bottom, left, right) in enumerate(ranges.tolist()):
+        end = start + (bottom - top) * (right - left)
+        cells = features[top:bottom, left:right].reshape(-1, depth)
+        np.sum(cells * weights[start:end, None], axis=0, out=found[box])
+        start = end
     return found
 
 
 @lru_cache(maxsize=4)
-def _cells(boxes: bytes, height: int, width: int) -> list[tuple[slice, slice, Floats32]]:
-    """Cells each box touches, and their shares of it; most images have the same boxes, the windows."""
+def _cells(boxes: bytes, height: int, width: int) -> tuple[Ints32, Floats32]:
+    """Cells each box touches (top, bottom, left, right) and, box after box, their shares of it.
+
+    Most images have the same boxes, the windows.
+    """
     shares = np.frombuffer(boxes, dtype=np.float32).reshape(-1, 4)
-    found = []
-    for box, down, across in zip(
-        shares, coverage(shares[:, 1], shares[:, 3], height), coverage(shares[:, 0], shares[:, 2], width)
+    ranges, weights = np.empty((len(shares), 4), dtype=np.int32), [np.empty(0, dtype=np.float32)]
+    for box, down, across, place in zip(
+        shares, coverage(shares[:, 1], shares[:, 3], height), coverage(shares[:, 0], shares[:, 2], width), ranges
     ):
         y, x = np.flatnonzero(down), np.flatnonzero(across)
         if not len(y) or not len(x):
             raise VericapError(f"box {box.tolist()} has no area inside the image")
-        rows, columns = slice(int(y[0]), int(y[-1]) + 1), slice(int(x[0]), int(x[-1]) + 1)
-        weights = down[rows, None] * (across[columns] / (down.sum() * across.sum()))
-        found.append((rows, columns, weights[:, :, None]))
-    return found
+        place[:] = y[0], y[-1] + 1, x[0], x[-1] + 1
+        tall, wide = down[place[0] : place[1], None], across[place[2] : place[3]]
+        weights.append((tall * (wide / (down.sum() * across.sum()))).ravel())
+    return ranges, np.concatenate(weights)
 
 
 class Extractor:
@@ -120,19 +136,44 @@ class Extractor:
         self.most = most
         self._boxes = boxes
         self._threads = threads
-        self._session: Any = None
         self.description = _described(self.name, digest, self.size, levels, boxes_name, most)
         self.fingerprint = fingerprint(self.description)
 
+    @cached_property
+    def _backbone(self) -> Backbone:
+        return open_backbone(self.file, side=self.size)
+
     def map(self, image: Image) -> Floats32:
         """The feature map (height, width, d) of one image, squeezed to a square as in training."""
+        return self.maps(image)[0]
+
+    def maps(self, image: Image, inner: Sequence[str] = ()) -> list[Floats32]:
+        """The feature map of one image, then maps that the shipped backbone makes on the way to it.
+
+        Parameters
+        ----------
+        image : PIL.Image.Image
+            An RGB image; it is squeezed to a square as in training.
+        inner : sequence of str
+            "middle" (1/16 of the side, 120 channels: after the frozen blocks), "last" (1/32 of the side, 352 channels:
+            before the head). They cost nothing but their copies.
+
+        Returns
+        -------
+        list of ndarray
+            (height, width, channels) each.
+
+        Examples
+        --------
+        >>> from PIL import Image
+        >>> [found.shape for found in Extractor().maps(Image.new("RGB", (640, 480)), ("middle", "last"))]
+        [(9, 9, 1280), (18, 18, 120), (9, 9, 352)]
+        """
         if self._hub is not None:
-            found: Floats32 = self._hub.map(image)
-            return found
-        if self._session is None:
-            self._session = onnx.session(self.file, threads=self._threads)
-        (maps,) = self._session.run(None, {"x": pixels(image, self.size)})
-        return np.asarray(maps[0].transpose(1, 2, 0), dtype=np.float32)
+            if inner:
+                raise VericapError(f"{self.name} gives its last map alone")
+            return [self._hub.map(image)]
+        return self._backbone.maps(resized(image, (self.size, self.size), BICUBIC), inner)
 
     def regions(self, image: Image) -> tuple[Floats32, Floats32]:
         """(features, boxes) of one image."""
@@ -141,6 +182,14 @@ class Extractor:
             found = shares(self._boxes(image), image.size)
             boxes = np.concatenate([boxes, found[: self.most - len(boxes)]])
         return pool(self.map(image), boxes), boxes
+
+    def all_regions(self, images: Sequence[Image]) -> list[tuple[Floats32, Floats32]]:
+        """(features, boxes) of images, one in each thread: a second core helps another photo more than half a layer."""
+        if self._threads == 1 or len(images) < 2 or self._hub is not None:
+            return [self.regions(image) for image in images]
+        _ = self._backbone  # opened once, not in every thread
+        with ThreadPoolExecutor(self._threads) as crew:
+            return list(crew.map(self.regions, images))
 
     @property
     def width(self) -> int:
@@ -179,14 +228,7 @@ def _beside(model: Path) -> dict[str, Any]:
 
 def pixels(image: Image, size: int) -> Floats32:
     """(1, 3, size, size) in the range the backbone was trained with."""
-    from PIL import Image as pil
-
-    if image.size != (size, size):
-        image = image.resize((size, size), pil.Resampling.BICUBIC)
-    found = np.empty((1, 3, size, size), dtype=np.float32)
-    np.subtract(np.asarray(image).transpose(2, 0, 1), np.float32(127.0), out=found[0])  # no copy in between
-    found *= 1 / 128
-    return found
+    return normalised(resized(image, (size, size), BICUBIC))
 
 
 def shares(boxes: Floats32, size: tuple[int, int]) -> Floats32:

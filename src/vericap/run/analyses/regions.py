@@ -34,10 +34,9 @@ class PhotoRegions(Pixels[RegionTable]):
         return f"regions-{shipped_fingerprint()}"
 
     def look(self, photos: Sequence[Image], runtime: Runtime) -> list[bytes]:
-        extractor = runtime.extractor()
-        found = [np.concatenate(extractor.regions(photo), axis=1) for photo in photos]
         # Halved before use, so that a stored and a fresh value are the same number.
-        return [values.astype(np.float16).tobytes() for values in found]
+        found = runtime.extractor().all_regions(photos)
+        return [np.concatenate(regions, axis=1, dtype=np.float16, casting="same_kind").tobytes() for regions in found]
 
     def table(self, found: list[Found]) -> RegionTable:
         items = [None if isinstance(item, Problem) else _unpacked(item) for item in found]
@@ -67,7 +66,7 @@ class Regions(Analysis[RegionTable]):
         return FeatureStore(self.store).regions(batch.image_keys) if self.store else batch[PhotoRegions()]
 
     def signature(self, batch: Batch) -> dict[str, str]:
-        return {"regions": FeatureStore(self.store).fingerprint} if self.store else {}
+        return {"regions": FeatureStore(self.store).signature} if self.store else {}
 
 
 def _unpacked(stored: bytes) -> tuple[Floats32, Floats32]:

@@ -1,0 +1,210 @@
+/* The two convolutions of the backbone for one kind of processor; included once for each (see backbone.c).
+ *
+ * Before inclusion: NAME(x) names a function, TARGET is its attribute, and for 4-byte lanes VEC, LANES, GROUP (vectors
+ * of outputs computed together) with the operations ZERO, LOAD, BROADCAST, DOT (add four products u8 * s8 to every
+ * lane), REQUANTISE and STORE; DOT8 is DOT on 256 bits.
+ */
+#define INLINE static inline __attribute__((always_inline)) TARGET
+
+/* Sums of a tile are variables of their own, r rows x v vectors of them: an array would not stay in registers. */
+#define DECLARE(r, v) VEC s##r##v = LOAD(l->bias + at + v * LANES);
+#define READ(r, v) VEC b##v = LOAD(w + v * LANES * 4);
+#define STEP(r, v) s##r##v = DOT(s##r##v, x, b##v);
+#define WRITE(r, v) NAME(write)(l, s##r##v, at + v * LANES, out + (size_t)r * out_width, skip ? skip + (size_t)r * out_width : NULL);
+#define DECLARE_ROW(r, EACH) EACH(DECLARE, r)
+#define STEP_ROW(r, EACH) { VEC x = NAME(four)(a + (size_t)r * width + k); EACH(STEP, r) }
+#define WRITE_ROW(r, EACH) EACH(WRITE, r)
+#define TILE(rows, vectors) \
+    TARGET static void NAME(tile##rows##x##vectors)(const Layer *l, const uint8_t *a, int width, const int8_t *w, int at, \
+                                                    uint8_t *out, int out_width, const uint8_t *skip) { \
+        ROWS##rows(DECLARE_ROW, EACH##vectors) \
+        for (int k = 0; k < l->in; k += 4, w += vectors * LANES * 4) { \
+            EACH##vectors(READ, 0) \
+            ROWS##rows(STEP_ROW, EACH##vectors) \
+        } \
+        ROWS##rows(WRITE_ROW, EACH##vectors) \
+    }
+
+/* Four bytes of a pixel in every lane. */
+INLINE VEC NAME(four)(const uint8_t *a) {
+    int32_t bytes;
+    memcpy(&bytes, a, 4);
+    return BROADCAST(bytes);
+}
+
+/* A vector of sums, rounded and, where a block skips, added to what it skips over. */
+INLINE void NAME(write)(const Layer *l, VEC sum, int at, uint8_t *out, const uint8_t *skip) {
+    VEC value = TO_INT(MULTIPLY(TO_FLOAT(sum), LOADF(l->scale + at)));
+    if (l->zero) value = ADD(value, BROADCAST(l->zero));
+    if (skip) {
+        VECF other = FMA(TO_FLOAT(BYTES(skip + at)), SETF(l->ratio), SETF(l->fixed));
+        value = TO_INT(FMA(TO_FLOAT(CLAMP(value)), SETF(l->own_ratio), other));
+    }
+    STORE(out + at, value);
+}
+
+#if GROUP == 4
+TILE(12, 1)
+TILE(12, 2)
+TILE(8, 3)
+TILE(6, 4)
+#else
+TILE(6, 1)
+TILE(4, 2)
+#endif
+
+typedef void (*NAME(Tile))(const Layer *, const uint8_t *, int, const int8_t *, int, uint8_t *, int, const uint8_t *);
+
+/* A 1 x 1 convolution of `count` pixels; `skip`, if any, is added. The last tile of a group of outputs reaches back over
+ * pixels that are done: the same values again. */
+TARGET static void NAME(pointwise)(const Layer *l, const uint8_t *a, int width, int count, uint8_t *out, int out_width,
+                                   const uint8_t *skip) {
+#if GROUP == 4
+    static const NAME(Tile) tiles[] = {NAME(tile12x1), NAME(tile12x2), NAME(tile8x3), NAME(tile6x4)};
+    static const int rows[] = {12, 12, 8, 6};
+#else
+    static const NAME(Tile) tiles[] = {NAME(tile6x1), NAME(tile4x2)};
+    static const int rows[] = {6, 4};
+#endif
+    int vectors = (l->out + LANES - 1) / LANES, groups = (vectors + GROUP - 1) / GROUP;
+    const int8_t *w = l->weights;
+    for (int g = 0, at = 0; g < groups; g++) {
+        int size = vectors / groups + (g < vectors % groups), step = rows[size - 1];
+        for (int first = 0; first < count; first += step) {
+            size_t row = first + step <= count ? first : count - step;
+            tiles[size - 1](l, a + row * width, width, w, at, out + row * out_width, out_width,
+                            skip ? skip + row * out_width : NULL);
+        }
+        at += size * LANES;
+        w += (size_t)size * LANES * l->in;
+    }
+}
+
+/* --- depthwise convolutions, 32 channels at a time ------------------------------------------------------------------ */
+
+INLINE __m256i NAME(pixel)(const uint8_t *row, int at, int pixels, int width) {
+    return at < 0 || at >= pixels ? _mm256_setzero_si256() : _mm256_loadu_si256((const __m256i *)(row + (ptrdiff_t)at * width));
+}
+
+/* Four neighbours of every channel side by side, as DOT8 takes them. */
+#define FOUR(a, b, c, d) { \
+    __m256i x = a, y = b, low = _mm256_unpacklo_epi8(x, y), high = _mm256_unpackhi_epi8(x, y); \
+    x = c, y = d; \
+    __m256i low2 = _mm256_unpacklo_epi8(x, y), high2 = _mm256_unpackhi_epi8(x, y); \
+    _mm256_store_si256((__m256i *)to, _mm256_unpacklo_epi16(low, low2)); \
+    _mm256_store_si256((__m256i *)(to + 32), _mm256_unpackhi_epi16(low, low2)); \
+    _mm256_store_si256((__m256i *)(to + 64), _mm256_unpacklo_epi16(high, high2)); \
+    _mm256_store_si256((__m256i *)(to + 96), _mm256_unpackhi_epi16(high, high2)); \
+}
+#define AT(k) _mm256_loadu_si256((const __m256i *)(row + (ptrdiff_t)(at + k) * width))
+#define EDGE(k) NAME(pixel)(row, at + k, pixels, width)
+TARGET static void NAME(interleave)(const uint8_t *row, int pixels, int width, int stride, int pad, int count, uint8_t *to) {
+    for (int i = 0, at = -pad; i < count; i++, at += stride, to += 128) {
+        if (at >= 0 && at + 3 < pixels) FOUR(AT(0), AT(1), AT(2), AT(3))
+        else FOUR(EDGE(0), EDGE(1), EDGE(2), EDGE(3))
+    }
+}
+
+#define ROUNDED(sum, j) _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), scale##j)), zero)
+/* Sums of 32 channels as bytes; packing undoes the order that interleaving made. */
+#define PACKED(s0, s1, s2, s3) _mm256_packus_epi16(_mm256_packs_epi32(ROUNDED(s0, 0), ROUNDED(s1, 1)), \
+                                                   _mm256_packs_epi32(ROUNDED(s2, 2), ROUNDED(s3, 3)))
+#define CONSTANTS \
+    const __m256 scale0 = _mm256_loadu_ps(l->scale + c), scale1 = _mm256_loadu_ps(l->scale + c + 8), \
+                 scale2 = _mm256_loadu_ps(l->scale + c + 16), scale3 = _mm256_loadu_ps(l->scale + c + 24); \
+    const __m256i zero = _mm256_set1_epi32(l->zero);
+#define BIAS(j) _mm256_loadu_si256((const __m256i *)(l->bias + c + 8 * j))
+#define WEIGHTS(n, k) __m256i n = _mm256_loadu_si256((const __m256i *)(w + 32 * (k)));
+#define TAKE(row, place, weights) sum = DOT8(sum, _mm256_load_si256((const __m256i *)(row + 128 * (size_t)(place))), weights);
+
+/* One output row of a 3 x 3 convolution; `rows` are interleaved input rows. */
+#define WEIGHTS3(j) WEIGHTS(w##j##0, 3 * j) WEIGHTS(w##j##1, 3 * j + 1) WEIGHTS(w##j##2, 3 * j + 2) __m256i bias##j = BIAS(j);
+#define SUM3(j) __m256i s##j; { \
+    __m256i sum = bias##j; \
+    TAKE(r0 + 32 * j, x, w##j##0) TAKE(r1 + 32 * j, x, w##j##1) TAKE(r2 + 32 * j, x, w##j##2) \
+    s##j = sum; \
+}
+TARGET static void NAME(row3)(const Layer *l, int c, const uint8_t **rows, int shift, int count, int32_t *sums, uint8_t *out, int width) {
+    const uint8_t *r0 = rows[0], *r1 = rows[1], *r2 = rows[2];
+    const int8_t *w = l->weights + (size_t)c * 12;
+    CONSTANTS
+    WEIGHTS3(0) WEIGHTS3(1) WEIGHTS3(2) WEIGHTS3(3)
+    for (int x = 0; x < count; x++, out += width) {
+        SUM3(0) SUM3(1) SUM3(2) SUM3(3)
+        _mm256_storeu_si256((__m256i *)out, PACKED(s0, s1, s2, s3));
+    }
+}
+
+/* Sums of one output row of a 5 x 5 convolution for 8 channels, whose weights fill the registers. */
+TARGET static void NAME(sums5)(const uint8_t **rows, const int8_t *w, __m256i bias, int shift, int count, int32_t *to) {
+    const uint8_t *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3], *r4 = rows[4];
+    WEIGHTS(w0, 0) WEIGHTS(w1, 1) WEIGHTS(w2, 2) WEIGHTS(w3, 3) WEIGHTS(w4, 4)
+    WEIGHTS(w5, 5) WEIGHTS(w6, 6) WEIGHTS(w7, 7) WEIGHTS(w8, 8) WEIGHTS(w9, 9)
+    for (int x = 0; x < count; x++, to += 32) {
+        __m256i sum = bias;
+        TAKE(r0, x, w0) TAKE(r1, x, w2) TAKE(r2, x, w4) TAKE(r3, x, w6) TAKE(r4, x, w8)
+        __m256i first = sum; /* two chains: each sum waits for the one before */
+        sum = _mm256_setzero_si256();
+        TAKE(r0, x + shift, w1) TAKE(r1, x + shift, w3) TAKE(r2, x + shift, w5) TAKE(r3, x + shift, w7) TAKE(r4, x + shift, w9)
+        _mm256_store_si256((__m256i *)to, _mm256_add_epi32(first, sum));
+    }
+}
+
+TARGET static void NAME(row5)(const Layer *l, int c, const uint8_t **rows, int shift, int count, int32_t *sums, uint8_t *out, int width) {
+    for (int j = 0; j < 4; j++) {
+        const uint8_t *own[5];
+        for (int k = 0; k < 5; k++) own[k] = rows[k] + 32 * j;
+        NAME(sums5)(own, l->weights + (size_t)c * 40 + 320 * j, BIAS(j), shift, count, sums + 8 * j);
+    }
+    CONSTANTS
+    for (int x = 0; x < count; x++, sums += 32, out += width) {
+        const __m256i *s = (const __m256i *)sums;
+        _mm256_storeu_si256((__m256i *)out, PACKED(s[0], s[1], s[2], s[3]));
+    }
+}
+
+/* Depthwise convolution of output rows first..end. Pixels have s.width channels, a multiple of 32, and zero point 0; the
+ * input holds its last s.held rows, each at its number modulo s.held. */
+TARGET static void NAME(depthwise)(const Layer *l, const uint8_t *in, Shape s, int first, int end, uint8_t *out, uint8_t *scratch) {
+    int shift = 4 / s.stride, positions = s.out + (s.kernel > 4 ? shift : 0);
+    size_t size = (size_t)positions * 128;
+    uint8_t *nothing = scratch + (size_t)s.out * 128, *kept = nothing + size;
+    memset(nothing, 0, size);
+    for (int c = 0; c < s.width; c += 32)
+        for (int y = first, next = 0; y < end; y++) {
+            const uint8_t *rows[5];
+            for (int k = 0; k < s.kernel; k++) {
+                int from = y * s.stride - s.pad + k;
+                int outside = from < 0 || from >= s.side;
+                uint8_t *there = kept + (size_t)((from + s.kernel) % s.kernel) * size;
+                rows[k] = outside ? nothing : there;
+                if (outside || from < next) continue;
+                const uint8_t *row = in + (size_t)(from % s.held) * s.side * s.width + c;
+                NAME(interleave)(row, s.side, s.width, s.stride, s.pad, positions, there);
+                next = from + 1;
+            }
+            uint8_t *to = out + (size_t)(y - first) * s.out * s.width + c;
+            (s.kernel == 3 ? NAME(row3) : NAME(row5))(l, c, rows, shift, s.out, (int32_t *)scratch, to, s.width);
+        }
+}
+
+#undef DECLARE
+#undef READ
+#undef STEP
+#undef WRITE
+#undef DECLARE_ROW
+#undef STEP_ROW
+#undef WRITE_ROW
+#undef TILE
+#undef FOUR
+#undef AT
+#undef EDGE
+#undef ROUNDED
+#undef PACKED
+#undef CONSTANTS
+#undef BIAS
+#undef WEIGHTS
+#undef TAKE
+#undef WEIGHTS3
+#undef SUM3
+#undef INLINE
