@@ -15,6 +15,7 @@ from vericap.core import shipped
 from vericap.models import faier_plus, scan, vse
 from vericap.vision.store import FeatureWriter
 
+BOXES = np.array([[0, 0, 1, 1], *([k / 13, 0, (k + 1) / 13, 1] for k in range(13))])
 THINGS = ["dog", "cat", "horse", "boat", "train", "child", "bird", "pizza"]
 
 
@@ -28,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FeatureWriter(folder / "store", {"made": "here"}, width=1280) as writer:
         for place, thing in enumerate(THINGS):
             for name in (f"{place + 1:012d}.jpg", f"{thing}.jpg"):
-                writer.add(name, meaning[place] + 0.1 * rng.normal(size=(14, 1280)), np.tile([0, 0, 1, 1], (14, 1)))
+                writer.add(name, meaning[place] + 0.1 * rng.normal(size=(14, 1280)), BOXES)
             texts = [f"{start} {thing} {end}" for start, end in zip(("a", "the", "one", "some", "my"), "abcde")]
             rows += [{"image_id": place + 1, "caption": text} for text in texts]
             lines += [f"{thing}.jpg#{k}\t{text}" for k, text in enumerate(texts)]

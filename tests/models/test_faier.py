@@ -222,7 +222,7 @@ def test_damage_is_named(tmp_path, monkeypatch) -> None:
     free = module().export()
     free.save(tmp_path)
     again = load(str(tmp_path))
-    with pytest.raises(VericapError, match="region features have width 7, this FAIEr model reads 6"):
+    with pytest.raises(VericapError, match="region features have width 7, the model faier reads 6"):
         again.regions(np.zeros((1, 2, 7), np.float32), np.zeros((1, 2, 4), np.float32), np.ones((1, 2), bool))
     with pytest.raises(VericapError, match=r"visual\.0\.weight .*, their options say"):
         FaierModel(FaierConfig(width=7, d=8, words=5), free.weights, WORDS)
@@ -244,7 +244,7 @@ def test_a_variant_that_does_not_exist_is_refused() -> None:
     with pytest.raises(VericapError, match="variant 'ier' is not one of"):
         module(variant="ier")
     with pytest.raises(VericapError, match="must be even"):
-        FaierModule(FaierConfig(d=7), WORDS)
+        FaierModule(FaierConfig(width=6, d=7), WORDS)
 
 
 def test_long_captions_and_many_references() -> None:

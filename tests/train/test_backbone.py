@@ -28,6 +28,8 @@ from vericap.train.vse.training import VseOptions, VseSource, VseTask, claimed, 
 from vericap.vision.regions import Extractor, pixels  # noqa: E402
 from vericap.vision.store import FeatureStore  # noqa: E402
 
+FEATURES = {"features": {"fingerprint": "f", "width": 1280, "regions": 5}, "text_encoder": "captions"}
+
 
 def layer(rng: np.random.Generator, out: int, given: int, kernel: int) -> lite.Layer:
     weight = rng.normal(size=(out, given, kernel, kernel)) / np.sqrt(given * kernel * kernel)
@@ -141,7 +143,7 @@ def test_the_encoder_learns_from_claims(tmp_path: Path) -> None:
 
     main, extra = source(20), source(16)
     options = VseOptions(batch=12, extra=4, pool=40, near=20, hidden=8, mirror=False, teacher="claims")
-    task = VseTask(VseModule(options.hidden), main, extra, main, options, 0)
+    task = VseTask(VseModule(1280, 384, options.hidden), main, extra, main, options, 0)
     captions = torch.from_numpy(main.texts[:6]).float()
     near, said = task._near(captions, np.random.default_rng(1))
     assert sum(len(part.counts) for part in said) == len(near) == 5
@@ -157,7 +159,7 @@ def test_the_encoder_learns_from_claims(tmp_path: Path) -> None:
     assert np.corrcoef(mixed.ravel(), told.ravel())[0, 1] == pytest.approx(1.0, abs=1e-4)
     assert not torch.allclose(target[:, 6:], sentences)
     plan = TrainPlan(steps=4, warmup=1, validate=2, threads=1)
-    trained = train_encoder(main, extra, main, tmp_path, plan=plan, options=options, fingerprint="f", quiet=True)
+    trained = train_encoder(main, extra, main, tmp_path, plan=plan, options=options, **FEATURES, quiet=True)
     assert trained["options"]["teacher"] == "claims"
     assert np.isfinite(trained["agreement"])
 
@@ -166,7 +168,7 @@ def test_data_readers_leave_out_what_must_not_be_trained_on(tmp_path: Path) -> N
     rows = [{"image_id": i, "caption": f"c{k}"} for i in (1, 2, 3) for k in range(5 if i != 3 else 4)]
     (tmp_path / "c.json").write_text(json.dumps({"annotations": rows}))
     (tmp_path / "never.txt").write_text("2\n")
-    assert coco([tmp_path / "c.json"], never=tmp_path / "never.txt").keys == ["1"]
+    assert coco([tmp_path / "c.json"], never=tmp_path / "never.txt").keys == ["1", "3"]
     (tmp_path / "Flickr8k.token.txt").write_text("\n".join(f"a.jpg#{k}\tcaption {k} ." for k in range(5)))
     (tmp_path / "Flickr_8k.devImages.txt").write_text("a.jpg\n")
     assert flickr8k(tmp_path, "dev").captions == [[f"caption {k} ." for k in range(5)]]

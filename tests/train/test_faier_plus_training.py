@@ -41,10 +41,12 @@ def source(images: int, seed: int = 0) -> FaierPlusSource:
     sentences = unit(topics[:, None] + 0.4 * rng.normal(size=(images, 5, D)).astype(np.float32) / np.sqrt(D))
     return FaierPlusSource(
         regions.astype(np.float16),
+        np.sort(rng.random((images, 14, 2, 2)), axis=2).reshape(images, 14, 4).astype(np.float32),
         sentences.astype(np.float16),
         5,
         captions(rng, np.repeat(topics, 5, axis=0)),
         captions(rng, mixed),
+        mixed,
         np.arange(images) % 3 > 0,
     )
 
@@ -58,7 +60,8 @@ def fit(output: Path, data: FaierPlusSource, start: str = "", **more: int) -> di
         output,
         plan=plan,
         options=learned.FaierPlusOptions(batch=12, hidden=8, rate=3e-3),
-        fingerprint="f",
+        features={"fingerprint": "f", "width": 20, "regions": 14},
+        text_encoder="captions",
         encoder="default",
         token_mean=np.zeros(D, np.float32),
         start=weights(start, "faier_plus") if start else None,
@@ -70,7 +73,7 @@ def test_it_learns_and_is_written(tmp_path: Path) -> None:
     data = source(24)
     with torch.no_grad():
         before = learned.FaierPlusTask(
-            learned.FaierPlusModule(8), [data], [12], data, learned.FaierPlusOptions(batch=12)
+            learned.FaierPlusModule(8, D), [data], [12], data, learned.FaierPlusOptions(batch=12)
         ).validate()
     trained = fit(tmp_path, data, steps=40, validate=20)
     network = plain.load(str(tmp_path / "faier_plus"))
@@ -109,7 +112,7 @@ def test_a_training_goes_on_from_a_written_model(tmp_path: Path) -> None:
     data = source(20)
     fit(tmp_path / "first", data, steps=40, validate=20)
     first = str(tmp_path / "first" / "faier_plus")
-    module = learned.FaierPlusModule(8)
+    module = learned.FaierPlusModule(8, D)
     module.begin_with(weights(first, "faier_plus")[0])
     for name, value in module.weights().items():
         np.testing.assert_array_equal(value, np.asarray(weights(first, "faier_plus")[0][name], np.float32))

@@ -71,8 +71,7 @@ def run(store: FeatureStore, folder: Path, *, steps: int = 40, **changes: object
         folder,
         plan=TrainPlan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9),
         options=options,
-        width=WIDTH,
-        fingerprint=store.fingerprint,
+        features=store.trained_on(),
         vocabulary=words,
         quiet=True,
     )

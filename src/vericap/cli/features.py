@@ -71,12 +71,12 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.images or not args.output:
         raise InputError("name images or feature files, and the store with `output=STORE`")
-    files = [Path(name) for name in args.images]
-    converted = [_is_features(file) for file in files]
+    given = [Path(name) for name in args.images]
+    converted = [_is_features(file) for file in given]
     if all(converted):
-        return _convert(files, args)
+        return _convert(given, args)
     if any(converted):
-        raise InputError(f"{files[converted.index(True)]} is a feature file: photos and feature files make two stores")
+        raise InputError(f"{given[converted.index(True)]} is a feature file: photos and feature files make two stores")
     options = (args.model, args.size, tuple(args.levels), args.boxes, args.regions)
     extractor = _extractor(*options)
     files = gather(args.images)

@@ -49,17 +49,18 @@ def gru(inputs: Floats32, weights: GruWeights) -> Floats32:
 
 
 def read(table: Floats32, words: Ints, lengths: Ints, weights: GruWeights) -> tuple[Floats32, Floats32]:
-    """Both directions over sequences that lie one after the other, side by side.
+    """Both directions over sequences that lie one after the other, side by side; one where there is no `_reverse`.
 
     Row `words[i]` of `table` is the input at place i; every sequence has at least one. Returns the states of all places
     (places, 2 hidden), and each direction's last state (sequences, 2 hidden).
     """
     hidden = weights["weight_hh"].shape[1]
-    states = np.empty((len(words), 2 * hidden), dtype=np.float32)
-    last = np.empty((len(lengths), 2 * hidden), dtype=np.float32)
+    ways = ("", "_reverse") if "weight_hh_reverse" in weights else ("",)
+    states = np.empty((len(words), len(ways) * hidden), dtype=np.float32)
+    last = np.empty((len(lengths), len(ways) * hidden), dtype=np.float32)
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(-lengths, kind="stable")
-    for number, way in enumerate(("", "_reverse")):
+    for number, way in enumerate(ways):
         half = slice(number * hidden, (number + 1) * hidden)
         # Every distinct input goes through its half of the gates once.
         given = linear(table, weights[f"weight_ih{way}"], weights[f"bias_ih{way}"])

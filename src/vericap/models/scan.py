@@ -17,6 +17,7 @@ import numpy as np
 
 from vericap.core import shipped
 from vericap.core.typing import Floats32, Ints
+from vericap.models.described import check_width, checked
 from vericap.models.vse import standardise
 from vericap.models.words import encode
 
@@ -31,8 +32,11 @@ class Attention:
 
     sharpness: float = 9.0
     slope: float = 0.1  # of negative similarities: 0 as in the paper, 0.1 as in the public program
-    pooling: str = "average"  # or logsumexp
+    pooling: str = "average"  # or logsumexp, max, sum
     lse: float = 6.0
+    # Who attends in `pairs` and `matrix`: regions to words (i2t), or words to regions (t2i). Context vectors of
+    # regions (REO, TIGEr) are those of i2t in any case.
+    direction: str = "i2t"
 
 
 def unit(vectors: Floats32) -> Floats32:
@@ -41,12 +45,18 @@ def unit(vectors: Floats32) -> Floats32:
     return np.asarray(vectors / np.maximum(lengths, _TINY), dtype=np.float32)
 
 
-def weights(similarity: Floats32, mask: Floats32, attention: Attention) -> Floats32:
-    """alpha of (..., regions, words); `mask` (..., regions) leaves out regions that are not there."""
+def weights(similarity: Floats32, mask: Floats32, attention: Attention, attended: Floats32 | None = None) -> Floats32:
+    """alpha of (..., regions, words); `mask` (..., regions) leaves out regions that are not there.
+
+    Rows attend to columns: for words that attend to regions give (..., words, regions), and the regions' mask as
+    `attended`.
+    """
     clipped = np.where(similarity > 0, similarity, attention.slope * similarity)
     clipped = clipped * mask[..., :, None]
     length = np.sqrt((clipped**2).sum(axis=-2, keepdims=True))
     logits = attention.sharpness * clipped / np.maximum(length, _TINY)
+    if attended is not None:
+        logits = np.where(attended[..., None, :] > 0, logits, -np.inf)
     logits -= logits.max(axis=-1, keepdims=True)
     found = np.exp(logits)
     return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float32)
@@ -56,6 +66,10 @@ def pooled(grounding: Floats32, mask: Floats32, attention: Attention) -> Floats3
     """Score of (..., regions) grounding: mean over regions, or LogSumExp."""
     if attention.pooling == "average":
         return np.asarray((grounding * mask).sum(axis=-1) / np.maximum(mask.sum(axis=-1), 1), dtype=np.float32)
+    if attention.pooling == "sum":
+        return np.asarray((grounding * mask).sum(axis=-1), dtype=np.float32)
+    if attention.pooling == "max":
+        return np.asarray(np.where(mask > 0, grounding, -np.inf).max(axis=-1), dtype=np.float32)
     summed = (np.exp(attention.lse * grounding) * mask).sum(axis=-1)
     return np.asarray(np.log(np.maximum(summed, _TINY)) / attention.lse, dtype=np.float32)
 
@@ -124,11 +138,17 @@ class ScanModel:
         self.fingerprint: str = meta["fingerprint"]
         self.attention = Attention(**meta.get("attention", {}))
         self.encoder: str = meta.get("encoder", "")  # the model of `models.vse` whose regions it reads; empty: none
-        self.width = int(self.weights["image"].shape[0])
+        self.width, self.reads = self.weights["image"].shape  # of the common space, of what regions are made from
         self.whitening: Floats32 = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
+
+    @property
+    def cut(self) -> str:
+        """How captions are cut into the words of its vocabulary."""
+        return str(self.meta.get("tokens", "words"))
 
     def regions(self, features: Floats32) -> Floats32:
         """(..., d) features -> (..., D) unit vectors; where `encoder` is named, what that one makes of the features."""
+        check_width(features.shape[-1], self.reads, self.name)
         w = self.weights
         x = np.asarray(features.reshape(-1, features.shape[-1]), dtype=np.float32)  # one product for all images
         if self.meta.get("standardise", True):
@@ -143,7 +163,7 @@ class ScanModel:
         if self.meta["words"] == "states":
             vectors = states.states.astype(np.float32) @ self.weights["text"].T + self.weights["text_bias"]
             return CaptionWords(unit(vectors), np.asarray(states.offsets, dtype=np.int64))
-        vectors, offsets = encode(texts, self.weights, self.meta["vocabulary"])
+        vectors, offsets = encode(texts, self.weights, self.meta["vocabulary"], self.cut)
         return CaptionWords(unit(vectors), offsets)
 
     def grounding(
@@ -201,12 +221,17 @@ class ScanModel:
 
     def pairs(self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints) -> Floats32:
         """Scores of pairs (images[p], captions[p])."""
+        if self.attention.direction == "t2i":
+            return self._attending_words(regions, mask, words, images, captions)
         grounding = self.grounding(regions, mask, words, images, captions)
         return pooled(grounding, mask[images], self.attention)
 
     def matrix(self, regions: Floats32, mask: Floats32, words: CaptionWords) -> Floats32:
         """Scores of every image with every caption: one matrix product, then Gram matrices per caption."""
         images, count, width = regions.shape
+        if self.attention.direction == "t2i":
+            every = np.divmod(np.arange(images * len(words)), max(len(words), 1))
+            return self._attending_words(regions, mask, words, *every).reshape(images, len(words))
         scores = np.zeros((images, len(words)), dtype=np.float32)
         flat = regions.reshape(images * count, width)
         limit = max(1, _CELLS // (images * count * max(int(words.lengths().max(initial=1)), 1)))
@@ -222,6 +247,19 @@ class ScanModel:
             grounding = top / np.sqrt(np.maximum(square, _TINY))
             scores[:, group] = pooled(grounding.transpose(0, 2, 1), mask[:, None], self.attention)
         return scores
+
+    def _attending_words(
+        self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints
+    ) -> Floats32:
+        """Scores of pairs where every word attends to the regions: similarities are normalised over the words of each
+        region, weights over the regions."""
+        found = np.zeros(len(images), dtype=np.float32)
+        for group in by_length(words.lengths()[captions], _CHUNK):
+            h, v, inside = words.stacked(captions[group]), regions[images[group]], mask[images[group]]
+            alpha = weights(h @ v.transpose(0, 2, 1), np.ones(h.shape[:2], np.float32), self.attention, inside)
+            contexts = unit(alpha @ v)
+            found[group] = pooled((contexts * h).sum(axis=-1), np.ones(h.shape[:2], np.float32), self.attention)
+        return found
 
     def _unscaled(self, similarity: Floats32, mask: Floats32) -> Floats32:
         """alpha of (images, regions, captions, words) up to a factor per region, which no cosine sees.
@@ -244,4 +282,4 @@ def _quadratic(alpha: Floats32, h: Floats32) -> Floats32:
 
 def load(model: str = "default") -> ScanModel:
     """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`)."""
-    return ScanModel(*shipped.weights(model, "scan"))
+    return ScanModel(*checked(*shipped.weights(model, "scan")))

@@ -14,6 +14,7 @@ import numpy as np
 
 from vericap.core import shipped
 from vericap.core.typing import Bools, Floats32, Ints
+from vericap.models.described import check_width, checked
 
 _CHUNK = 256  # caption-image pairs scored together: their regions stay near the processor
 _ROWS = 2048  # regions embedded together
@@ -28,11 +29,13 @@ class VseModel:
         self.fingerprint: str = meta["fingerprint"]
         self.name: str = meta["name"]
         self.sharpness = float(self.weights["sharpness"])
+        self.space, self.width = self.weights["linear"].shape  # of the sentence space, of the features
 
     def embed(self, features: Floats32) -> Floats32:
-        """(..., 1280) region features -> (..., 384) unit vectors."""
+        """(..., width) region features -> (..., space) unit vectors."""
+        check_width(features.shape[-1], self.width, self.name)
         rows = features.reshape(-1, features.shape[-1])
-        found = np.empty((len(rows), len(self.weights["linear"])), dtype=np.float32)
+        found = np.empty((len(rows), self.space), dtype=np.float32)
         for start in range(0, len(rows), _ROWS):
             found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
         return found.reshape(*features.shape[:-1], -1)
@@ -91,4 +94,4 @@ def standardise(values: Floats32) -> Floats32:
 
 def load(model: str = "default") -> VseModel:
     """The shipped encoder (default), or one in a folder (`vse.safetensors`, `meta.json`)."""
-    return VseModel(*shipped.weights(model, "vse"))
+    return VseModel(*checked(*shipped.weights(model, "vse")))

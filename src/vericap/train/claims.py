@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,9 @@ import torch
 from vericap.core.typing import Array, Floats32, Ints
 from vericap.graphs.claims import GraphClaims, covered
 from vericap.models.arrays import runs
-from vericap.text.encoder import WIDTH, Encoder, normalise, phrase_mean
+from vericap.text.encoders import SentenceEncoder
 from vericap.train import kept, losses
-from vericap.train.data import PER_IMAGE, Captioned
+from vericap.train.data import PER_IMAGE, Captioned, CaptionPlaces
 from vericap.train.validate import Pairs
 
 
@@ -24,6 +24,7 @@ class ClaimTensors:
     vectors: torch.Tensor  # (claims, 384) unit vectors
     weights: torch.Tensor  # (claims,)
     counts: torch.Tensor  # (captions,)
+    each: int = PER_IMAGE  # captions of an image
 
     @classmethod
     def joined(cls, parts: list[ClaimTensors]) -> ClaimTensors:
@@ -31,38 +32,49 @@ class ClaimTensors:
             torch.cat([part.vectors for part in parts]),
             torch.cat([part.weights for part in parts]),
             torch.cat([part.counts for part in parts]),
+            parts[0].each,
         )
 
     def compared(self, own: torch.Tensor) -> losses.Claimed:
         """Claims of the candidates, which `own` (images, k) names, beside those of all captions."""
-        return losses.Claimed(self.vectors, self.weights, self.counts, own)
+        return losses.Claimed(self.vectors, self.weights, self.counts, own, self.each)
 
 
 @dataclass
 class ClaimTable:
-    """Claims of captions, caption k of image i at 5 i + k: each a phrase of the table, with a weight."""
+    """Claims of captions, image after image: each a phrase of the table, with a weight."""
 
     table: Array  # (phrases, 384) unit vectors
     offsets: Ints
     phrases: Ints
     weights: Floats32
+    places: CaptionPlaces = field(default=None)  # type: ignore[assignment]  # five of every image
+
+    def __post_init__(self) -> None:
+        if self.places is None:
+            self.places = CaptionPlaces.full((len(self.offsets) - 1) // PER_IMAGE, PER_IMAGE)
 
     def read(self, captions: Ints) -> ClaimTensors:
         counts = self.offsets[captions + 1] - self.offsets[captions]
         places = runs(self.offsets[captions], counts)
         vectors = np.asarray(self.table[self.phrases[places]], dtype=np.float32)
-        weights = torch.from_numpy(self.weights[places])
-        return ClaimTensors(torch.from_numpy(vectors), weights, torch.from_numpy(counts))
+        weights = torch.as_tensor(self.weights[places])
+        return ClaimTensors(torch.as_tensor(vectors), weights, torch.as_tensor(counts), self.places.each)
 
     def of_images(self, rows: Ints) -> ClaimTensors:
         """Those of all captions of some images."""
-        return self.read((rows[:, None] * PER_IMAGE + np.arange(PER_IMAGE)).reshape(-1))
+        each = self.places.each
+        return self.read((rows[:, None] * each + np.arange(each)).reshape(-1))
 
-    def graded(self, images: Ints, captions: Ints, first: int) -> Floats32:
-        """Likeness of captions to what the captions of images from the first-th on claim together."""
+    def graded(self, images: Ints, captions: Ints, first: int | Ints) -> Floats32:
+        """Likeness of captions to what the captions of images from the first-th on claim together; an image's only
+        caption stands for itself."""
         found = np.zeros(len(images), dtype=np.float32)
-        for row, (image, caption) in enumerate(zip(images.tolist(), captions.tolist())):
-            others = [k for k in range(image * PER_IMAGE + first, (image + 1) * PER_IMAGE) if k != caption]
+        begins = np.broadcast_to(first, images.shape).tolist()
+        for row, (image, caption, begin) in enumerate(zip(images.tolist(), captions.tolist(), begins)):
+            start, count = image * self.places.each, int(self.places.counts[image])
+            there = range(start + min(begin, count - 1), start + count)
+            others = [k for k in there if k != caption] or [*there][:1]
             own, theirs = (self.read(np.array(some, dtype=np.int64)) for some in ([caption], others))
             if len(own.weights) and len(theirs.weights):
                 similar = (own.vectors @ theirs.vectors.t()).numpy()
@@ -73,26 +85,30 @@ class ClaimTable:
 def halved(pairs: Pairs, said: ClaimTable | None) -> Pairs:
     """Graded pairs with likeness of claims as half of their target, where claims are there."""
     rows, columns, target = pairs
-    return pairs if said is None else (rows, columns, losses.half(target, said.graded(rows, columns, 1)))
+    if said is None:
+        return pairs
+    return rows, columns, losses.half(target, said.graded(rows, said.places.columns[columns], 1))
 
 
-def of(data: Captioned, folder: Path, name: str, *, threads: int = 1) -> ClaimTable:
-    """Parse all captions; the phrases' vectors are kept in `{name}-claims.npy`, in the order they are met."""
-    texts = [text for five in data.captions for text in five]
+def of(
+    data: Captioned, folder: Path, name: str, encoder: SentenceEncoder, *, each: int, threads: int = 1
+) -> ClaimTable:
+    """Parse `each` captions of every image; the phrases' vectors are kept in `{name}-claims.npy`, in the order they are
+    met."""
+    texts = data.texts(each)
     said = [GraphClaims.of(graph) for graph in kept.graphs(texts, threads=threads)]
     places: dict[str, int] = {}
     numbers = [places.setdefault(phrase, len(places)) for own in said for phrase in own.phrases]
     phrases = list(places)
-    encoder = Encoder()
-    encoder.session()  # one for all threads
 
     def compute(rows: Ints) -> Array:
-        return normalise(encoder.encode([phrases[row] for row in rows], centred=False) - phrase_mean())
+        return encoder.phrases(encoder.encode([phrases[row] for row in rows], centred=False))
 
     file = folder / f"{name}-claims.npy"
     return ClaimTable(
-        kept.filled(file, (len(phrases), WIDTH), compute, what="claims", threads=threads),
+        kept.filled(file, (len(phrases), encoder.width), compute, what="claims", threads=threads),
         np.concatenate([[0], np.cumsum([len(own.phrases) for own in said])]).astype(np.int64),
         np.array(numbers, dtype=np.int64),
         np.concatenate([own.weights for own in said]).astype(np.float32),
+        data.places(each),
     )

@@ -1,32 +1,48 @@
-"""Training data: photos with their captions, from COCO and Flickr8k layouts, exclusions first."""
+"""Training data: photos with one or more captions each, from files of captions and Flickr8k's layout."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from vericap.core.errors import InputError
-from vericap.core.typing import Ints
+from vericap.core.typing import Bools, Ints
+from vericap.train.caption_files import read_captions
 from vericap.vision.images import find
 
-PER_IMAGE = 5
+PER_IMAGE = 5  # captions of an image that are read at most, the first ones
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """Image keys with the same number of captions each."""
+    """Image keys with one or more captions each."""
 
     keys: list[str]
     captions: list[list[str]]
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def most(self) -> int:
+        """The largest number of captions of an image."""
+        return max(map(len, self.captions), default=0)
+
+    def texts(self, each: int) -> list[str]:
+        """`each` captions of every image, one image after the other; where there are fewer they come in turn again.
+
+        >>> Captioned(["x", "y"], [["a"], ["b", "c"]]).texts(3)
+        ['a', 'a', 'a', 'b', 'c', 'b']
+        """
+        return [own[k % min(len(own), each)] for own in self.captions for k in range(each)]
+
+    def places(self, each: int) -> CaptionPlaces:
+        """Which of `texts` are captions, not a caption come again."""
+        return CaptionPlaces(np.array([min(len(own), each) for own in self.captions], dtype=np.int64), each)
 
     def only(self, keep: Iterable[str]) -> Captioned:
         wanted = set(keep)
@@ -64,24 +80,64 @@ class Captioned:
         return Captioned(self.keys + other.keys, self.captions + other.captions)
 
 
-def load_json(file: Path) -> Any:
-    try:
-        if file.suffix == ".gz":
-            with gzip.open(file, "rt", encoding="utf-8") as stream:
-                return json.load(stream)
-        return json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read as JSON ({error})") from error
+@dataclass(frozen=True)
+class CaptionPlaces:
+    """Captions of images where `each` places are kept for every image: caption k of image i at `each * i + k`.
+
+    An image with fewer captions has them in turn again; `counts` says how many differ.
+    """
+
+    counts: Ints  # (images,)
+    each: int
+
+    @classmethod
+    def full(cls, images: int, each: int) -> CaptionPlaces:
+        """The same number of captions of every image."""
+        return cls(np.full(images, each, dtype=np.int64), each)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def columns(self) -> Ints:
+        """Places of all captions, none twice."""
+        return np.flatnonzero(self.there(np.arange(len(self))).reshape(-1))
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The image of each of `columns`."""
+        return self.columns // self.each
+
+    @property
+    def fewest(self) -> int:
+        return int(self.counts.min(initial=self.each))
+
+    def there(self, rows: Ints) -> Bools:
+        """(rows, each): which places of some images are captions for the first time."""
+        return np.asarray(np.arange(self.each) < self.counts[rows][:, None])
+
+    def drawn(self, rows: Ints, wanted: int, generator: np.random.Generator) -> Ints:
+        """(rows, wanted) captions of images in random order; where there are fewer they come in turn again."""
+        turns = np.arange(wanted)
+        own = [generator.permutation(count)[turns % count] for count in self.counts[rows].tolist()]
+        return np.stack(own) if own else np.zeros((0, wanted), dtype=np.int64)
+
+    def first(self, each: int) -> CaptionPlaces:
+        """The same of the first `each` captions."""
+        return CaptionPlaces(np.minimum(self.counts, each), each)
 
 
 def coco(files: Sequence[str | Path], *, never: str | Path | None = None) -> Captioned:
-    """COCO caption files; keys are image ids. Images with fewer than five captions are left out."""
-    left_out = set(Path(never).read_text("utf-8").split()) if never else set()
+    """Captions of files (`caption_files` says which), at most five of an image; keys are image ids or names."""
+    left_out = set(lines(never)) if never else set()
     captions: dict[str, list[str]] = {}
     for file in files:
-        for item in load_json(Path(file)).get("annotations", []):
-            captions.setdefault(str(item["image_id"]), []).append(str(item["caption"]).strip())
-    return _five({name: texts for name, texts in captions.items() if name not in left_out}, files)
+        for key, text in read_captions(Path(file)):
+            if key not in left_out:
+                captions.setdefault(key, []).append(text)
+    if not captions:
+        raise InputError(f"no caption of an image that may be trained on in {', '.join(map(str, files))}")
+    return Captioned(list(captions), [texts[:PER_IMAGE] for texts in captions.values()])
 
 
 def flickr8k(folder: str | Path, split: str) -> Captioned:
@@ -90,20 +146,25 @@ def flickr8k(folder: str | Path, split: str) -> Captioned:
     captions: dict[str, list[str]] = {}
     try:
         names = (root / f"Flickr_8k.{split}Images.txt").read_text("utf-8").split()
-        lines = (root / "Flickr8k.token.txt").read_text("utf-8").splitlines()
+        rows = (root / "Flickr8k.token.txt").read_text("utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{root} is not a Flickr8k folder ({error})") from error
-    for line in lines:
+    for line in rows:
         key, _, text = line.partition("\t")
         captions.setdefault(key.split("#")[0], []).append(text.strip())
-    return _five({name: captions[name] for name in names if name in captions}, [root])
+    known = [name for name in names if name in captions]
+    if not known:
+        raise InputError(f"no caption of the {len(names)} {split} images in {root}")
+    return Captioned(known, [captions[name][:PER_IMAGE] for name in known])
 
 
-def _five(captions: dict[str, list[str]], sources: Sequence[str | Path]) -> Captioned:
-    whole = {name: texts[:PER_IMAGE] for name, texts in captions.items() if len(texts) >= PER_IMAGE}
-    if not whole:
-        raise InputError(f"no image with {PER_IMAGE} captions in {', '.join(map(str, sources))}")
-    return Captioned(list(whole), list(whole.values()))
+def lines(file: str | Path) -> list[str]:
+    """Ids of a file, one per line."""
+    try:
+        rows = Path(file).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read as a list of ids ({error})") from error
+    return [row.strip() for row in rows if row.strip()]
 
 
 class Draw:

@@ -17,44 +17,60 @@ import numpy as np
 
 from vericap.core.errors import InputError
 from vericap.core.settings import Settings
-from vericap.core.typing import Array, Ints
+from vericap.core.typing import Array, Bools, Floats32, Ints
 from vericap.graphs.scene_graph import PackedGraphs
 from vericap.models.vse import VseModel
 from vericap.run.analyses.graphs import Graphs, parse_texts, parser_name
 from vericap.run.progress import Bar
 from vericap.run.runtime import Runtime
-from vericap.text.encoder import WIDTH, Encoder
+from vericap.text.encoders import SentenceEncoder
 from vericap.train.data import PER_IMAGE, Captioned
-from vericap.vision.store import FeatureStore, save
+from vericap.vision.shards import save
+from vericap.vision.store import FeatureStore
 
 _BLOCK = 512  # images between two notes of how far a file is made
+_INSTEAD = "delete it, or choose another `work=DIR`"
 _ALIKE = 0.95  # cosine; one 8-bit network differs between machines by less than .01
 
 
 class StoreFeatures:
-    """Features of chosen images as an array (n, regions, width) that reads only the rows asked for."""
+    """Features of chosen images as an array (n, regions, width) that reads only the rows asked for.
+
+    Images with fewer regions than others end in zeros; `mask` says which regions are there.
+    """
 
     def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
-        self._store = store
-        self._places = store.places(keys)
-        counts = self._places["count"]
-        if len(counts) and counts.min() != counts.max():
-            few, many = keys[int(counts.argmin())], keys[int(counts.argmax())]
-            raise InputError(
-                f"{store.folder}: training needs the same number of regions of every image, but '{few}' has "
-                f"{counts.min()} and '{many}' {counts.max()}; extract with `boxes=none`"
-            )
-        self.shape = (len(keys), int(counts[0]) if len(counts) else 0, store.width)
+        self._store, self._places = store, store.places(keys)
+        self.shape = (len(keys), store.most, store.width)
+        self.mask: Bools = np.arange(store.most) < self._places["count"][:, None]
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | Ints) -> Array:
         places = self._places[rows]
-        found = np.empty((len(places), *self.shape[1:]), dtype=np.float16)
+        found = np.zeros((len(places), *self.shape[1:]), dtype=np.float16)
         for row, place in enumerate(places):
-            found[row] = self._store.at(place)[0]
+            found[row, : place["count"]] = self._store.at(place)[0]
         return found
+
+    def boxes(self, rows: slice | Ints) -> Floats32:
+        """(rows, regions, 4) as shares of the image's sides."""
+        places = self._places[rows]
+        found = np.zeros((len(places), self.shape[1], 4), dtype=np.float32)
+        for row, place in enumerate(places):
+            found[row, : place["count"]] = self._store.at(place)[1]
+        return found
+
+
+class StoreBoxes:
+    """Boxes of chosen images as an array (n, regions, 4) that reads only the rows asked for."""
+
+    def __init__(self, features: StoreFeatures) -> None:
+        self._features = features
+
+    def __getitem__(self, rows: slice | Ints) -> Floats32:
+        return self._features.boxes(rows)
 
 
 def graphs(texts: Sequence[str], *, threads: int = 1, progress: bool = True) -> PackedGraphs:
@@ -74,36 +90,36 @@ def mean_state(states: Array) -> Array:
     return found
 
 
-def sentences(data: Captioned, folder: Path, name: str, *, per_image: int = PER_IMAGE, threads: int = 1) -> Array:
-    """Centred unit vectors (n, 5, 384) of all captions in `{name}-captions.npy`, or of the first `per_image`."""
-    file = folder / (f"{name}-captions.npy" if per_image == PER_IMAGE else f"{name}-captions-{per_image}.npy")
-    encoder = Encoder()
-    encoder.session()  # one for all threads
+def sentences(
+    data: Captioned, folder: Path, name: str, encoder: SentenceEncoder, *, each: int = PER_IMAGE, threads: int = 1
+) -> Array:
+    """Centred unit vectors (n, each, width) of captions (`Captioned.texts`) in `{name}-captions.npy`."""
+    file = folder / (f"{name}-captions.npy" if each == PER_IMAGE else f"{name}-captions-{each}.npy")
 
     def compute(rows: Ints) -> Array:
-        texts = [text for row in rows for text in data.captions[row][:per_image]]
-        return encoder.encode(texts).reshape(len(rows), per_image, WIDTH)
+        texts = Captioned([], [data.captions[row] for row in rows]).texts(each)
+        return encoder.encode(texts).reshape(len(rows), each, encoder.width)
 
-    shape = (len(data), per_image, WIDTH)
+    shape = (len(data), each, encoder.width)
     return filled(file, shape, compute, what="sentence vectors", threads=threads)
 
 
 def embedded(features: StoreFeatures, model: VseModel, file: Path) -> Array:
-    """Regions (n, regions, 384) float16 as an image-sentence encoder embeds them."""
+    """Regions (n, regions, d) float16 as an image-sentence encoder embeds them; zeros where there is no region."""
 
     def compute(rows: Ints) -> Array:
-        return model.embed(features[rows])
+        return np.asarray(model.embed(features[rows]) * features.mask[rows][..., None])
 
-    return filled(file, (*features.shape[:2], WIDTH), compute, what="embedded regions", threads=1)
+    return filled(file, (*features.shape[:2], model.space), compute, what="embedded regions", threads=1)
 
 
-def token_states(data: Captioned, folder: Path, name: str, *, per_image: int, threads: int = 1) -> tuple[Array, Ints]:
-    """States (tokens, 384) of the first `per_image` captions of every image, and where each caption begins."""
-    stem = f"{name}-states-{per_image}"
+def token_states(
+    data: Captioned, folder: Path, name: str, encoder: SentenceEncoder, *, each: int, threads: int = 1
+) -> tuple[Array, Ints]:
+    """States (tokens, width) of `each` captions of every image (`Captioned.texts`), and where each caption begins."""
+    stem = f"{name}-states-{each}"
     states_file, offsets_file = folder / f"{stem}.f16", folder / f"{stem}-offsets.npy"
-    captions = [text for five in data.captions for text in five[:per_image]]
-    encoder = Encoder()
-    encoder.session()
+    captions = data.texts(each)
     folder.mkdir(parents=True, exist_ok=True)
     offsets = _offsets(offsets_file)
     if len(offsets) <= len(captions):
@@ -114,16 +130,21 @@ def token_states(data: Captioned, folder: Path, name: str, *, per_image: int, th
     else:  # whole, and maybe of more images
         offsets = offsets[: len(captions) + 1]
         _check_states(encoder, captions, states_file, offsets)
-    return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, WIDTH), offsets
+    return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, encoder.width), offsets
 
 
 def _append_states(
-    stream: IO[bytes], states_file: Path, offsets_file: Path, captions: list[str], encoder: Encoder, threads: int
+    stream: IO[bytes],
+    states_file: Path,
+    offsets_file: Path,
+    captions: list[str],
+    encoder: SentenceEncoder,
+    threads: int,
 ) -> None:
     offsets = _offsets(offsets_file)
     if len(offsets) > 1:
         _check_states(encoder, captions, states_file, offsets)
-    stream.truncate(int(offsets[-1]) * WIDTH * 2)  # what was written after the last note is written again
+    stream.truncate(int(offsets[-1]) * encoder.width * 2)  # what was written after the last note is written again
     done, block = len(offsets) - 1, _BLOCK * PER_IMAGE
     left = len(captions) - done
     with ThreadPoolExecutor(threads) as pool, Bar(what="token states", total=left, unit="text") as bar:
@@ -141,16 +162,16 @@ def _offsets(file: Path) -> Ints:
     return np.load(file, allow_pickle=False) if file.is_file() else np.zeros(1, dtype=np.int64)
 
 
-def _check_states(encoder: Encoder, captions: list[str], file: Path, offsets: Ints) -> None:
+def _check_states(encoder: SentenceEncoder, captions: list[str], file: Path, offsets: Ints) -> None:
     count = len(offsets) - 1
-    fits = file.is_file() and file.stat().st_size >= int(offsets[-1]) * WIDTH * 2
+    fits = file.is_file() and file.stat().st_size >= int(offsets[-1]) * encoder.width * 2
     if fits:
-        states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, WIDTH)
+        states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, encoder.width)
         for place in _spread(count):
             kept, expected = states[offsets[place] : offsets[place + 1]], encoder.token_states([captions[place]]).states
             fits = fits and kept.shape == expected.shape and bool(np.abs(kept - expected).max() < 0.1)
     if not fits:
-        raise InputError(f"{file} holds token states of other captions; delete it, or choose another `work=DIR`")
+        raise InputError(f"{file} holds token states of other captions, or of another encoder; {_INSTEAD}")
 
 
 def _spread(count: int, most: int = 8) -> Ints:
@@ -204,7 +225,7 @@ def _check(kept: Array, shape: tuple[int, ...], compute: Callable[[Ints], Array]
         raise InputError(f"{file} has the shape {kept.shape}, not {shape}; delete it, or choose another `work=DIR`")
     rows = _spread(min(done, shape[0]))
     if len(rows) and _cosines(np.asarray(kept[rows], dtype=np.float32), compute(rows)).min() < _ALIKE:
-        raise InputError(f"{file} holds values of other images; delete it, or choose another `work=DIR`")
+        raise InputError(f"{file} holds values of other images or of another encoder; {_INSTEAD}")
 
 
 def _cosines(a: Array, b: Array) -> Array:

@@ -17,18 +17,30 @@ Values = TypeVar("Values", torch.Tensor, Floats32)
 
 
 def hardest_negative(scores: Tensor, *, margin: float = 0.2, hardest: float = 1.0) -> Tensor:
-    """Triplet loss of a square matrix whose diagonal holds the true pairs (SCAN, eq. 10).
+    """Triplet loss of a square matrix whose diagonal holds the true pairs (SCAN, eq. 10; FAIEr, eq. 5).
 
-    `hardest` moves from the sum over all negatives (0) to the hardest one (1), for warm-up.
+    `hardest` moves from the mean over all negatives (0) to the hardest one (1), for warm-up.
     """
-    true = scores.diagonal()
+    captions, images = _violations(scores, margin)
     size = len(scores)
-    same = torch.eye(size, dtype=torch.bool)
-    captions = (margin + scores - true[:, None]).clamp(min=0).masked_fill(same, 0.0)
-    images = (margin + scores - true[None, :]).clamp(min=0).masked_fill(same, 0.0)
     hard = captions.max(dim=1).values.sum() + images.max(dim=0).values.sum()
     every = (captions.sum() + images.sum()) / max(size - 1, 1)
     return (hardest * hard + (1.0 - hardest) * every) / size
+
+
+def all_negatives(scores: Tensor, *, margin: float = 0.2) -> Tensor:
+    """Triplet loss over all negatives of every true pair, summed (FAIEr, eq. 4), as a mean over the pairs."""
+    captions, images = _violations(scores, margin)
+    return (captions.sum() + images.sum()) / len(scores)
+
+
+def _violations(scores: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """How far other captions, and other images, come within the margin of the true pair."""
+    true = scores.diagonal()
+    same = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+    captions = (margin + scores - true[:, None]).clamp(min=0).masked_fill(same, 0.0)
+    images = (margin + scores - true[None, :]).clamp(min=0).masked_fill(same, 0.0)
+    return captions, images
 
 
 def info_nce(scores: Tensor, temperature: Tensor | float = 20.0) -> Tensor:
@@ -43,26 +55,28 @@ def distillation(scores: Tensor, target: Tensor, scale: Tensor | float = 1.0, bi
     return ((scale * scores + bias - target) ** 2).mean() / target.var().clamp(min=1e-6)
 
 
-def teacher(captions: Tensor, extra: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def teacher(captions: Tensor, extra: Tensor | None = None, there: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Candidates and their target for each image.
 
-    `captions` (images, k, d) are centred unit sentence vectors; every one of them and every `extra` (m, d) one is a
-    candidate. The target is the mean cosine to the image's captions, the candidate itself left out.
+    `captions` (images, k, d) are centred unit sentence vectors, `there` (images, k) says which of them count; every
+    one of these and every `extra` (m, d) one is a candidate. The target is the mean cosine to the image's captions, the
+    candidate itself left out; an image's only caption stands for itself.
     """
-    images, per_image, width = captions.shape
-    candidates = captions.reshape(-1, width)
-    if extra is not None:
-        candidates = torch.cat([candidates, extra])
-    target = captions.mean(dim=1) @ candidates.t()
-    others = (captions.sum(dim=1, keepdim=True) - captions) / max(per_image - 1, 1)
-    rows = torch.arange(images).repeat_interleave(per_image)
-    target[rows, torch.arange(images * per_image)] = (others * captions).sum(dim=-1).reshape(-1)
+    there = torch.ones(captions.shape[:2], dtype=torch.bool) if there is None else there
+    counts = there.sum(dim=1)
+    own = captions[there]
+    candidates = own if extra is None else torch.cat([own, extra])
+    sums = (captions * there[..., None]).sum(dim=1)
+    target = (sums / counts[:, None]) @ candidates.t()
+    owners = torch.repeat_interleave(counts)
+    others = torch.where(counts[owners, None] > 1, (sums[owners] - own) / (counts[owners, None] - 1).clamp(min=1), own)
+    target[owners, torch.arange(len(own))] = (others * own).sum(dim=-1)
     return candidates, target
 
 
 def held_out(similar: Tensor, own: Tensor, held: Tensor) -> Tensor:
     """Mean similarity (images, images * k) of the candidates with the captions of every image that are held (1) and are
-    not the candidate itself: what a further person says.
+    not the candidate itself: what a further person says. A candidate beside which no other is held stands for itself.
 
     `similar` (images, n, images * k) compares all captions with the candidates, `own` (images, k) says which captions
     are candidates, `held` (images, n) which were not given to the model.
@@ -71,11 +85,19 @@ def held_out(similar: Tensor, own: Tensor, held: Tensor) -> Tensor:
     rows = torch.arange(images)
     target = torch.einsum("in,inc->ic", _shares(held), similar)
     for place in range(k):
-        rest = held.clone()
-        rest[rows, own[:, place]] = 0.0
         columns = rows * k + place
-        target[rows, columns] = (_shares(rest) * similar[rows, :, columns]).sum(dim=-1)
+        target[rows, columns] = (_shares(_rest(held, own[:, place])) * similar[rows, :, columns]).sum(dim=-1)
     return target
+
+
+def _rest(held: Tensor, own: Tensor) -> Tensor:
+    """What is held (images, n) besides each image's candidate; the candidate itself where that is nothing."""
+    rows = torch.arange(len(held))
+    rest = held.clone()
+    rest[rows, own] = 0.0
+    alone = rest.sum(dim=1) == 0
+    rest[rows[alone], own[alone]] = 1.0
+    return rest
 
 
 def _shares(held: Tensor) -> Tensor:
@@ -156,8 +178,7 @@ class Claimed:
         found = self._mean(self._best.masked_fill(held[None] == 0, -1.0).amax(dim=2), held)
         rows = torch.arange(images)
         for place in range(k):
-            rest = held.clone()
-            rest[rows, self.own[:, place]] = 0.0
+            rest = _rest(held, self.own[:, place])
             best = self._best.masked_fill(rest[None] == 0, -1.0).amax(dim=2)
             columns = rows * k + place
             found[rows, columns] = self._mean(best, rest)[rows, columns]

@@ -3,39 +3,62 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vericap.core.errors import InputError
-from vericap.train import data
-from vericap.train.trainer import TrainPlan
+from vericap.text.encoders import CAPTIONS, HELP, SentenceEncoder, open_encoder
+from vericap.train import data, parallel
+from vericap.train.trainer import OPTIMIZERS, TrainPlan
 from vericap.vision.store import FeatureStore
 
-VALIDATED = 300  # dev photos of SCAN and FAIEr-plus; all pairs with their captions are scored
+VALIDATED = 300  # validation photos of SCAN and FAIEr-plus; all pairs with their captions are scored
+_SHARE, _MOST = 0.05, 1000  # of the photos, where nothing is said of validation
 
 
 def add_data(parser: argparse.ArgumentParser, *, batch: int, name: str) -> None:
     """Where features and captions come from, where the model goes."""
     parser.add_argument("--features", required=True, metavar="STORE", help="made by `vericap features`")
-    parser.add_argument("--captions", nargs="+", default=[], metavar="FILE", help="COCO caption files")
+    parser.add_argument(
+        "--captions",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="captions, one or more per image: COCO's or Karpathy's JSON, JSONL, CSV or TSV (image, caption), Flickr's "
+        "token.txt; .gz too",
+    )
     parser.add_argument("--never", metavar="FILE", help="image ids that are never trained on, one per line")
-    parser.add_argument("--images", type=int, help="use a random part of the COCO photos")
+    parser.add_argument("--images", type=int, help="use a random part of the photos of --captions")
     parser.add_argument("--flickr8k", metavar="DIR", help="train on its 6,000 training photos too")
-    parser.add_argument("--validation", metavar="DIR", help="Flickr8k folder whose dev photos validate")
+    parser.add_argument(
+        "--validation",
+        metavar="WHICH",
+        help="photos that validate: a file of ids (one per line) or a share (0.1) of those of --captions, which are "
+        "then not trained on; or a Flickr8k folder, whose dev photos are in the store too (its own where --flickr8k is "
+        f"named, else {_SHARE:g})",
+    )
     parser.add_argument("--output", "-o", required=True, metavar="DIR")
     parser.add_argument(
         "--work",
         metavar="DIR",
         help="where vectors of captions are kept, also those of `vericap train backbone` (--output)",
     )
-    parser.add_argument("--batch", type=int, default=batch, help=f"images in a step ({batch})")
+    parser.add_argument("--batch", type=int, default=batch, help=f"images in a step, of all processes ({batch})")
     parser.add_argument("--name", default=name, help="what the model calls itself")
+    add_text_encoder(parser)
 
 
-def add_captions(parser: argparse.ArgumentParser, *, least: int, help: str) -> None:
+def add_text_encoder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--text-encoder", default=CAPTIONS, metavar="NAME", help=f"{HELP} ({CAPTIONS})")
+
+
+def add_captions(parser: argparse.ArgumentParser, *, help: str) -> None:
     """How many captions of every image are read."""
-    choices = range(least, data.PER_IMAGE + 1)
+    choices = range(1, data.PER_IMAGE + 1)
     parser.add_argument(
         "--captions-per-image", type=int, default=data.PER_IMAGE, choices=choices, metavar="K", help=help
     )
@@ -57,19 +80,73 @@ def work_folder(args: argparse.Namespace) -> Path:
     return folder
 
 
+def reader(args: argparse.Namespace) -> SentenceEncoder:
+    """The sentence encoder, with its network open: threads share it."""
+    found = open_encoder(text_encoder(args))
+    found.encode(["a"])
+    return found
+
+
+def text_encoder(args: argparse.Namespace) -> str:
+    """How a model names its sentence encoder: a folder by its full path, so that it is found from anywhere."""
+    folder = Path(args.text_encoder).expanduser()
+    return str(folder.resolve()) if (folder / "meta.json").is_file() or folder.is_dir() else str(args.text_encoder)
+
+
 def parts(args: argparse.Namespace, store: FeatureStore) -> Iterator[tuple[str, data.Captioned]]:
     """Named sets of captioned images that are in the store: what to train on, and `dev` last."""
-    flickr = args.flickr8k or args.validation
-    if flickr is None:
-        raise InputError("name the Flickr8k folder that validates with `validation=DIR` (or `flickr8k=DIR`)")
     if not args.captions and not args.flickr8k:
-        raise InputError("nothing to train on: name COCO files with `captions=FILE` or a folder with `flickr8k=DIR`")
-    if args.captions:
-        coco = in_store(data.coco(args.captions, never=args.never), store)
-        yield "coco", coco.sample(args.images or len(coco))
+        raise InputError("nothing to train on: name files with `captions=FILE` or a folder with `flickr8k=DIR`")
+    folder = args.validation if args.validation and Path(args.validation).is_dir() else None
+    own = in_store(data.coco(args.captions, never=args.never), store) if args.captions else None
+    if folder or (args.flickr8k and not args.validation):
+        dev = in_store(data.flickr8k(folder or args.flickr8k, "dev"), store)
+    elif own is not None:
+        own, dev = held_out(own, args.validation or "", store)
+    else:
+        raise InputError(f"`validation={args.validation}` is neither a Flickr8k folder nor of `captions=FILE`")
+    if len(dev) < 2:
+        raise InputError(f"{len(dev)} photo cannot validate; name more with `validation=WHICH`")
+    if own is not None:
+        yield "coco", own.sample(args.images or len(own))
     if args.flickr8k:
-        yield "flickr8k", in_store(data.flickr8k(flickr, "train"), store)
-    yield "dev", in_store(data.flickr8k(flickr, "dev"), store)
+        yield "flickr8k", in_store(data.flickr8k(args.flickr8k, "train"), store)
+    yield "dev", dev
+
+
+def captions_each(parts: Sequence[tuple[str, data.Captioned]]) -> int:
+    """Captions kept of every image of these sets, which share batches."""
+    return max(part.most for _, part in parts)
+
+
+def held_out(own: data.Captioned, which: str, store: FeatureStore) -> tuple[data.Captioned, data.Captioned]:
+    """Photos to train on, and those that validate: named by a file of ids, or a share of them.
+
+    A share is drawn by the photos' names alone, so that more photos do not move those that were there.
+    """
+    if which and Path(which).is_file():
+        wanted = {name for key in data.lines(which) for name in names(key)}
+        chosen = [key for key in own.keys if key in wanted]
+        if not chosen:
+            raise InputError(f"{which} names none of the {len(own)} photos with captions in {store.folder}")
+    else:
+        share, most = _share(which) if which else _SHARE, None if which else _MOST
+        count = max(2, min(round(share * len(own)), most or len(own)))
+        chosen = sorted(own.keys, key=lambda key: hashlib.sha256(key.encode()).digest())[:count]
+    rest = own.without(chosen)
+    if not len(rest):
+        raise InputError(f"all {len(own)} photos validate: none is left to train on")
+    return rest, own.only(chosen)
+
+
+def _share(which: str) -> float:
+    try:
+        share = float(which)
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share < 1.0:
+        raise InputError(f"`validation={which}` is neither a folder nor a file nor a share between 0 and 1")
+    return share
 
 
 def encoder_name(given: str) -> str:
@@ -104,7 +181,20 @@ def in_store(wanted: data.Captioned, store: FeatureStore) -> data.Captioned:
     return data.Captioned(keys, captions)
 
 
-def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
+def check_whole(store: FeatureStore) -> None:
+    """`vse` and FAIEr-plus read the first region of an image as the whole of it: refuse a store of boxes alone."""
+    if not {"declared", "values"} & set(store.extractor) or store.extractor.get("whole"):
+        return
+    boxes = np.asarray(store.get(store.ids()[0])[1], dtype=np.float32)
+    whole = (np.abs(boxes - np.array([0.0, 0.0, 1.0, 1.0])) < 2e-3).all(axis=1)
+    if whole.all() or not whole[0]:
+        raise InputError(
+            f"the first region of an image in {store.folder} is not the whole image, which this model reads first; "
+            "make the store with `vericap features FILE --whole`"
+        )
+
+
+def add_plan(parser: argparse.ArgumentParser, *, steps: int, optimizer: str = "adamw") -> None:
     group = parser.add_argument_group("plan")
     group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps})")
     group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
@@ -115,8 +205,12 @@ def add_plan(parser: argparse.ArgumentParser, *, steps: int) -> None:
         default="best",
         help="weights to keep: those that validated best, or those at the end, which have seen every photo",
     )
+    group.add_argument("--optimizer", choices=OPTIMIZERS, default=optimizer, help=f"({optimizer})")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--threads", type=int, default=2)
+    group.add_argument(
+        "--device", default="cpu", help="cpu, cuda or another device of torch; several processes by `torchrun` (cpu)"
+    )
 
 
 def plan_of(args: argparse.Namespace) -> TrainPlan:
@@ -128,9 +222,12 @@ def plan_of(args: argparse.Namespace) -> TrainPlan:
         seed=args.seed,
         threads=args.threads,
         warmup=min(100, max(args.steps // 10, 1)),
+        optimizer=args.optimizer,
+        device=args.device,
     )
 
 
 def report(trained: Mapping[str, Any], where: str | Path) -> None:
     """What a finished training says."""
-    print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {where}")
+    if parallel.rank() == 0:
+        print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {where}")

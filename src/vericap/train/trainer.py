@@ -2,6 +2,8 @@
 
 A run interrupted at any step and started again with the same command ends with the same weights: data of step k
 depend on the seed and k alone, and a checkpoint holds weights, optimiser, averaged weights and the log's length.
+
+Under `torchrun` several processes take each step together (train.parallel); the first one validates and writes.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import ctypes
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from vericap.core.errors import VericapError
+from vericap.train import parallel
 
 Losses = dict[str, torch.Tensor]  # "loss" is minimised, the others are logged
+StepLosses = Callable[[int, np.random.Generator], Losses]
+OPTIMIZERS = ("adamw", "adam")
 
 
 @dataclass
@@ -39,6 +46,16 @@ class TrainPlan:
     clip: float = 1.0
     seed: int = 0
     threads: int = 2
+    optimizer: str = "adamw"  # or adam: without decay of the weights
+    device: str = "cpu"
+
+    def described(self) -> dict[str, Any]:
+        """What decides the result, for checkpoints; where it is computed does not."""
+        found = asdict(self)
+        del found["device"]
+        if self.optimizer == "adamw":  # checkpoints of before there was a choice go on
+            del found["optimizer"]
+        return found
 
     def rate(self, step: int) -> float:
         """Share of the full learning rate at a step (from 0): warm-up, constant, linear fall."""
@@ -56,10 +73,14 @@ class TrainState:
     best_step: int = -1
     waited: int = 0
     log: list[dict[str, float]] = field(default_factory=list)
+    others: dict[str, tuple[float, int]] = field(default_factory=dict)  # other figures: best value and its step
 
 
 class Trainer:
-    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best (or the last)."""
+    """Trains `model` with `losses(step, generator)`; keeps the averaged weights that validate best (or the last).
+
+    `watch` are figures of the validation: the first one decides, the best weights by each other one are kept beside it.
+    """
 
     def __init__(
         self,
@@ -69,17 +90,21 @@ class Trainer:
         folder: str | Path,
         *,
         describe: Mapping[str, Any] | None = None,
+        watch: Sequence[str] = ("agreement",),
         quiet: bool = False,
     ) -> None:
-        self.model, self.plan, self.folder, self.quiet = model, plan, Path(folder), quiet
+        self.model, self.plan, self.folder = model, plan, Path(folder)
+        self.quiet, self.watch = quiet or parallel.rank() > 0, tuple(watch)
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.set_num_threads(plan.threads)
+        self.device = parallel.start(plan.device)
+        model.to(self.device)
         self.rates = [float(group["lr"]) for group in groups]
-        self.optimizer = torch.optim.AdamW(groups, weight_decay=1e-4, betas=(0.9, 0.99))
+        self.optimizer = optimizer_of(plan.optimizer, groups)
         self.parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         self.averaged = [p.detach().clone() for p in self.parameters]
         self.state = TrainState()
-        self.describe = {**(describe or {}), "plan": asdict(plan)}
+        self.describe = {**(describe or {}), "plan": plan.described()}
         self._resume()
 
     @property
@@ -89,7 +114,7 @@ class Trainer:
     def _resume(self) -> None:
         if not self.checkpoint.is_file():
             return
-        saved = torch.load(self.checkpoint, weights_only=True)
+        saved = torch.load(self.checkpoint, map_location=self.device, weights_only=True)
         if json.loads(saved["describe"]) != json.loads(json.dumps(self.describe)):
             raise VericapError(
                 f"{self.folder} holds a training with other options; choose another `output=DIR` or delete the folder"
@@ -101,6 +126,7 @@ class Trainer:
         self.state = TrainState(**json.loads(saved["state"]))
 
     def save(self) -> None:
+        """Write the checkpoint, whole or not at all."""
         part = self.checkpoint.with_suffix(".part")
         torch.save(
             {
@@ -116,23 +142,32 @@ class Trainer:
 
     def run(
         self,
-        losses: Callable[[int, np.random.Generator], Losses],
+        losses: StepLosses,
         validate: Callable[[], dict[str, float]],
         *,
         until: int | None = None,
     ) -> TrainState:
-        """Train to the end (or to step `until`); `validate` returns figures, `agreement` decides."""
+        """Train to the end (or to step `until`); `validate` returns figures, the first one watched decides."""
         # Tiny activations would cost hundreds of cycles each. The switch is the whole process's: put it back.
         torch.set_flush_denormal(True)
         keep_memory()
         try:
-            return self._run(losses, validate, until)
+            # What losses and validation make goes where the model is.
+            with self.device if self.device.type != "cpu" else nullcontext():
+                return self._run(self._together(losses), validate, until)
         finally:
             torch.set_flush_denormal(False)
 
+    def _together(self, losses: StepLosses) -> StepLosses:
+        """The losses of a step; with several processes gradients become the mean of theirs."""
+        if parallel.count() == 1:
+            return losses
+        # Which parameters a step uses depends on what was drawn: references, triplets.
+        return DistributedDataParallel(_Step(self.model, losses), find_unused_parameters=True)
+
     def _run(
         self,
-        losses: Callable[[int, np.random.Generator], Losses],
+        losses: StepLosses,
         validate: Callable[[], dict[str, float]],
         until: int | None,
     ) -> TrainState:
@@ -150,8 +185,11 @@ class Trainer:
                 count = (state.step - 1) % plan.validate + 1
                 row = {"step": state.step, **{name: value / count for name, value in sums.items()}}
                 sums.clear()
-                self._validated({**row, **self.with_average(validate)}, time.monotonic() - started)
-        self._write_log()
+                found = parallel.told(lambda: self.with_average(validate))
+                self._validated({**row, **found}, time.monotonic() - started)
+        if parallel.rank() == 0:
+            self._write_log()
+        parallel.wait()  # for what the first process writes
         return state
 
     def _step(self, losses: Losses) -> dict[str, float]:
@@ -190,22 +228,35 @@ class Trainer:
     def _validated(self, row: dict[str, float], seconds: float) -> None:
         state = self.state
         state.log.append({name: float(value) for name, value in row.items()})
-        if row["agreement"] > state.best or self.plan.keep == "last":
-            state.best, state.best_step, state.waited = float(row["agreement"]), state.step, 0
-            torch.save({"averaged": self.averaged, "step": state.step}, self.folder / "best.pt")
+        decides, *others = self.watch
+        if row[decides] > state.best or self.plan.keep == "last":
+            state.best, state.best_step, state.waited = float(row[decides]), state.step, 0
+            self._keep("best.pt")
         else:
             state.waited += 1
-        self.save()
-        self._write_log()
+        for name in others:
+            if row[name] > state.others.get(name, (-float("inf"), -1))[0] or self.plan.keep == "last":
+                state.others[name] = (float(row[name]), state.step)
+                self._keep(f"best-{name}.pt")
+        if parallel.rank() == 0:
+            self.save()
+            self._write_log()
         if not self.quiet:
             print("  ".join(f"{name} {value:.4g}" for name, value in row.items()), f"{seconds:.0f}s", flush=True)
 
-    def load_best(self) -> None:
-        """Put the averaged weights that were kept into the model."""
-        saved = torch.load(self.folder / "best.pt", weights_only=True)
+    def _keep(self, name: str) -> None:
+        if parallel.rank() == 0:
+            torch.save({"averaged": self.averaged, "step": self.state.step}, self.folder / name)
+
+    def load_best(self, figure: str = "") -> dict[str, float]:
+        """Put the averaged weights that were kept into the model, on the processor; the log's row of their step."""
+        file = self.folder / (f"best-{figure}.pt" if figure in self.watch[1:] else "best.pt")
+        saved = torch.load(file, map_location="cpu", weights_only=True)
         with torch.no_grad():
             for own, best in zip(self.parameters, saved["averaged"]):
                 own.copy_(best)
+        self.model.to("cpu")
+        return next((row for row in self.state.log if row["step"] == saved["step"]), {"step": saved["step"]})
 
     def _write_log(self) -> None:
         if not self.state.log:
@@ -216,6 +267,25 @@ class Trainer:
             writer.writeheader()
             writer.writerows(self.state.log)
         plot(self.state.log, self.folder / "loss.png")
+
+
+class _Step(nn.Module):
+    """One step as DistributedDataParallel calls it."""
+
+    def __init__(self, model: nn.Module, losses: StepLosses) -> None:
+        super().__init__()
+        self.model, self._losses = model, losses
+
+    def forward(self, step: int, generator: np.random.Generator) -> Losses:
+        return self._losses(step, generator)
+
+
+def optimizer_of(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    if name not in OPTIMIZERS:
+        raise VericapError(f"the optimizer '{name}' is not one of {', '.join(OPTIMIZERS)}")
+    if name == "adam":
+        return torch.optim.Adam(groups)
+    return torch.optim.AdamW(groups, weight_decay=1e-4, betas=(0.9, 0.99))
 
 
 def plot(log: list[dict[str, float]], file: Path) -> None:
@@ -235,7 +305,7 @@ def plot(log: list[dict[str, float]], file: Path) -> None:
     axis.set_xlabel("step")
     axis.set_ylabel("training loss")
     other = axis.twinx()
-    other.plot(steps, [row["agreement"] for row in log], color="tab:orange", label="agreement")
+    other.plot(steps, [row.get("agreement", np.nan) for row in log], color="tab:orange", label="agreement")
     other.set_ylabel("agreement on validation pairs")
     figure.legend(loc="upper center", ncols=2, frameon=False)
     figure.tight_layout()

@@ -48,9 +48,9 @@ def scan_arrays(file: str | Path, ids: str | Path | None = None) -> Iterator[Ite
         raise InputError(f"{ids}: {len(names)} ids do not fit {len(features)} images of {file}")
     boxes, sizes = (_beside(file, kind, len(features)) for kind in ("boxes", "ims_size"))
     for place, row in enumerate(features):
-        size = (None, None) if sizes is None else tuple(float(side) for side in sizes[place][:2])
+        wide, high = (None, None) if sizes is None else map(float, sizes[place][:2])
         given = None if boxes is None else np.asarray(boxes[place])
-        yield names[place * repeat], np.asarray(row), _shares(given, *size, len(row))
+        yield names[place * repeat], np.asarray(row), _shares(given, wide, high, len(row))
 
 
 def _beside(file: Path, kind: str, images: int) -> Array | None:
@@ -149,12 +149,12 @@ def hdf5(file: str | Path) -> Iterator[Item]:
 def _rows(found: Any) -> Iterator[Item]:
     """One array of all images' features, with ids and maybe boxes and sizes."""
     boxes = next((found[name] for name in ("boxes", "image_bb") if name in found), None)
-    wide, high = (found.get(name) for name in ("image_w", "image_h"))
+    sizes = [found.get(name) for name in ("image_w", "image_h")]
     for place, (name, features) in enumerate(zip(found["ids"], found["features"])):
         text = name.decode() if isinstance(name, bytes) else str(name)
-        size = (None, None) if wide is None or high is None else (float(wide[place]), float(high[place]))
+        wide, high = (None if size is None else float(size[place]) for size in sizes)
         given = None if boxes is None else np.asarray(boxes[place])
-        yield text, np.asarray(features), _shares(given, *size, len(features))
+        yield text, np.asarray(features), _shares(given, wide, high, len(features))
 
 
 def _entry(name: str, found: Any) -> bool:

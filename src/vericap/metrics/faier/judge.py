@@ -13,7 +13,7 @@ from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.batching import Case, cases, grouped
 from vericap.models.faier import FaierModel, Sides, reading
 from vericap.models.faier.together import Encodings, all_sides, mean_matches
-from vericap.vision.store import RegionTable, check_same
+from vericap.vision.store import RegionTable
 
 _ROWS = 1024  # samples whose union nodes are held at once
 
@@ -53,7 +53,7 @@ class Judge:
         regions: RegionTable,
         references: Callable[[int], Ints],
     ) -> None:
-        check_same(regions.fingerprint, "this run", model.fingerprint, model.name)
+        regions.check_fits(model.meta)
         self.batch, self.model, self.graphs, self.regions, self.references = batch, model, graphs, regions, references
         self._encodings = Encodings(model)
 

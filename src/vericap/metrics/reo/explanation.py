@@ -184,7 +184,7 @@ class Reasons:
         """The words of the candidate as the model reads them."""
         states = self.group.grounding.states
         if states is None:
-            spans = vocabulary.spans(self.text)
+            spans = vocabulary.spans(self.text, self.group.grounding.model.cut)
         else:
             spans = states.spans[states.offsets[self.number] : states.offsets[self.number + 1]].tolist()
         return [self.text[start:end] if end > start else _MARK for start, end in spans]

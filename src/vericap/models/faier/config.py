@@ -15,11 +15,12 @@ EMPTY = "."  # the reference of an image without references
 class FaierConfig:
     """Widths, variant and similarity of one network, and the region features it reads."""
 
-    width: int = 1280  # of the region features
+    width: int  # of the region features
     d: int = 512
     words: int = 300
     variant: str = "faier"
     similarity: str = "dot"
+    regions: int = 0  # of an image at most, in training; 0 where an earlier version did not say
     fingerprint: str = ""  # of the region features it was trained on
 
     @property

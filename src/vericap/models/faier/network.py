@@ -21,6 +21,7 @@ from vericap.core.errors import InputError, VericapError
 from vericap.core.typing import Bools, Floats32
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.models.arrays import softmax
+from vericap.models.described import check_width, checked
 from vericap.models.faier import packed
 from vericap.models.faier.config import EMPTY, UNKNOWN, FaierConfig
 from vericap.models.recurrent import gru, linear, read
@@ -44,9 +45,15 @@ class FaierModel:
     """A trained network, ready to score."""
 
     def __init__(
-        self, config: FaierConfig, weights: Mapping[str, Floats32], vocabulary: Sequence[str], name: str = ""
+        self,
+        config: FaierConfig,
+        weights: Mapping[str, Floats32],
+        vocabulary: Sequence[str],
+        name: str = "",
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         self.config, self.name = config, name or config.variant
+        self.meta = {"name": self.name, "fingerprint": config.fingerprint, **(meta or {})}
         self.weights = {key: np.asarray(value, dtype=np.float32) for key, value in weights.items()}
         self.vocabulary = list(vocabulary)
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
@@ -145,11 +152,7 @@ class FaierModel:
         """Visual graph of images (images, regions, ...): objects, and objects in the light of the others (eq. 1-3)."""
         if not self.config.looks:  # one blank region, so that callers need not ask
             return dict.fromkeys(self.levels, np.zeros((*mask.shape, self.config.d), dtype=np.float32))
-        if features.shape[-1] != self.config.width:
-            raise VericapError(
-                f"region features have width {features.shape[-1]}, this FAIEr model reads {self.config.width}; "
-                "use the features it was trained on"
-            )
+        check_width(features.shape[-1], self.config.width, self.name)
         w = self.weights
         hidden = np.tanh(linear(features, w["visual.0.weight"], w["visual.0.bias"]))
         objects = linear(hidden, w["visual.2.weight"], w["visual.2.bias"])
@@ -222,11 +225,11 @@ def reading(text: str, graph: SceneGraph) -> tuple[list[str], list[list[str]]]:
 
 def load(model: str = "default") -> FaierModel:
     """The shipped model (default), or one in a folder (`faier.safetensors`, `meta.json`)."""
-    weights, meta = shipped.weights(model, "faier")
+    weights, meta = checked(*shipped.weights(model, "faier"))
     try:
         about = meta if "config" in meta else _earlier(model)
         config = FaierConfig(**{**about["config"], "fingerprint": meta["fingerprint"]})
-        return FaierModel(config, packed.widen(weights), about["vocabulary"], meta["name"])
+        return FaierModel(config, packed.widen(weights), about["vocabulary"], meta["name"], meta)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{model}: not a readable FAIEr model ({error!r}); train it again") from error
 

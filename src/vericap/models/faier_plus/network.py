@@ -30,6 +30,7 @@ from vericap.core import shipped
 from vericap.core.errors import VericapError
 from vericap.core.typing import Bools, Floats32, Ints
 from vericap.models.arrays import runs, shares, softmax, unit
+from vericap.models.described import checked
 
 LEVELS = ("object", "relation", "sentence")
 CLAIMS = "claims"  # scene-graph phrases by themselves, in the sentence space; calibrated after training
@@ -170,4 +171,4 @@ class FaierPlusModel:
 
 def load(model: str = "default") -> FaierPlusModel:
     """The shipped model (default), or one in a folder (`faier_plus.safetensors`, `meta.json`)."""
-    return FaierPlusModel(*shipped.weights(model, "faier_plus"))
+    return FaierPlusModel(*checked(*shipped.weights(model, "faier_plus")))

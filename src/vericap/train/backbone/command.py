@@ -17,7 +17,16 @@ from vericap.train import claims, data, kept
 from vericap.train.backbone import lite, store, training
 from vericap.train.backbone.maps import lower_maps
 from vericap.train.backbone.onnx_files import quantised
-from vericap.train.options import add_captions, add_plan, add_teacher, plan_of, report
+from vericap.train.options import (
+    add_captions,
+    add_plan,
+    add_teacher,
+    add_text_encoder,
+    plan_of,
+    reader,
+    report,
+    text_encoder,
+)
 from vericap.train.vse.training import VseOptions, VseSource
 from vericap.vision.images import find, load_image
 from vericap.vision.regions import pixels
@@ -41,8 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", type=int, default=288, help="input side of the finished backbone (288)")
     parser.add_argument("--photo-size", type=int, default=256, help="input side of the COCO photos in training (256)")
     parser.add_argument("--batch", type=int, default=128)
-    add_captions(parser, least=2, help="captions of every photo that are read (5); encoding them takes its time")
+    add_captions(parser, help="captions of every photo that are read (5); encoding them takes its time")
     parser.add_argument("--name", default="vericap-vse")
+    add_text_encoder(parser)
     add_teacher(parser)
     add_plan(parser, steps=1500)
 
@@ -51,8 +61,6 @@ def run(args: argparse.Namespace) -> int:
     flickr = args.flickr8k or args.validation
     if flickr is None:
         raise InputError("name the Flickr8k folder that validates with `validation=DIR` (or `flickr8k=DIR`)")
-    if args.teacher == "claims" and args.captions_per_image < data.PER_IMAGE:
-        raise InputError("`teacher=claims` reads all five captions: leave `captions_per_image=K` out")
     options = VseOptions(
         batch=args.batch,
         extra=args.batch * 5 // 16,
@@ -60,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         photo_size=args.photo_size,
         teacher=args.teacher,
     )
-    network = lite.load()
+    network, encoder = lite.load(), reader(args)
     work = Path(args.work or args.output)
     work.mkdir(parents=True, exist_ok=True)
 
@@ -73,10 +81,10 @@ def run(args: argparse.Namespace) -> int:
             chosen, photos_in(folder), work / f"{name}-{size}.npy", lower, size=size, threads=args.threads
         )
         photos.append((chosen.keys, maps))
-        per_image = data.PER_IMAGE if name == "dev" else args.captions_per_image
-        texts = kept.sentences(chosen, work, name, per_image=per_image, threads=args.threads)
-        said = claims.of(chosen, work, name, threads=args.threads) if args.teacher == "claims" else None
-        return VseSource(maps, texts, said)
+        each = min(chosen.most, data.PER_IMAGE if name == "dev" else args.captions_per_image)
+        more: dict[str, Any] = {"each": each, "threads": args.threads}
+        said = claims.of(chosen, work, name, encoder, **more) if args.teacher == "claims" else None
+        return VseSource(maps, kept.sentences(chosen, work, name, encoder, **more), said, chosen.places(each))
 
     images = str(Path(flickr) / "Images")
     coco = data.coco(args.coco, never=args.never).with_photos(args.photos)
@@ -100,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         options=options,
         network=network,
         lower=lower,
+        text_encoder=text_encoder(args),
         start=args.start,
         name=args.name,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from vericap.core.shipped import write_meta
 from vericap.core.typing import Array
+from vericap.models.described import text_side
 from vericap.train.backbone.lite import CUT, LiteNetwork
 from vericap.train.backbone.network import BackboneModule
 from vericap.train.backbone.onnx_files import join, quantised
@@ -32,6 +33,7 @@ def export(
     *,
     size: int,
     name: str,
+    text_encoder: str,
     trained: dict[str, Any],
     lower: Path,
     examples: list[Array],
@@ -60,4 +62,5 @@ def export(
     }
     write_meta(backbone, describe)
     extractor = Extractor(backbone / "backbone.onnx", size=size)
-    save_encoder(model.head, encoder, extractor.fingerprint, name=name, trained=trained)
+    about = {"name": name, "fingerprint": extractor.fingerprint, **text_side(text_encoder), "trained": trained}
+    save_encoder(model.head, encoder, about)

@@ -86,10 +86,10 @@ class UpperBlocks(nn.Module):
 class BackboneModule(HeadedModule):
     """Upper blocks, pyramid pooling, head."""
 
-    def __init__(self, network: LiteNetwork, hidden: int) -> None:
+    def __init__(self, network: LiteNetwork, hidden: int, space: int = 384) -> None:
         super().__init__()
         self.upper = UpperBlocks(network)
-        self.head = VseHead(hidden=hidden)
+        self.head = VseHead(len(network.head[1]), space, hidden)
         self._pooling: dict[int, torch.Tensor] = {}
 
     def features(self, maps: torch.Tensor) -> torch.Tensor:
@@ -100,7 +100,7 @@ class BackboneModule(HeadedModule):
             boxes = pyramid(LEVELS)
             rows, columns = coverage(boxes[:, 1], boxes[:, 3], h), coverage(boxes[:, 0], boxes[:, 2], w)
             weights = (rows[:, :, None] * columns[:, None, :]).reshape(len(boxes), h * w)
-            self._pooling[h] = torch.from_numpy(weights / weights.sum(axis=1, keepdims=True))
+            self._pooling[h] = torch.as_tensor(weights / weights.sum(axis=1, keepdims=True))
         return torch.einsum("rp,npc->nrc", self._pooling[h], found.reshape(n, h * w, width))
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:

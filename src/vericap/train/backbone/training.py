@@ -17,6 +17,7 @@ import torch
 
 from vericap.core import shipped
 from vericap.core.errors import InputError
+from vericap.text.encoders import CAPTIONS
 from vericap.train.backbone import lite
 from vericap.train.backbone.export import examples, export
 from vericap.train.backbone.network import BackboneModule, UpperBlocks
@@ -35,6 +36,7 @@ def train(
     plan: TrainPlan,
     options: VseOptions | None = None,
     network: lite.LiteNetwork | None = None,
+    text_encoder: str = CAPTIONS,
     start: str | Path | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
@@ -45,7 +47,7 @@ def train(
     options = options or VseOptions()
     network = network or lite.load()
     torch.manual_seed(plan.seed)
-    model = BackboneModule(network, options.hidden)
+    model = BackboneModule(network, options.hidden, main.texts.shape[-1])
     describe: dict[str, Any] = {
         "options": asdict(options),
         "photos": [len(main), 0 if extra is None else len(extra)],
@@ -73,6 +75,7 @@ def train(
         examples=examples(main, extra),
         size=options.size,
         name=name,
+        text_encoder=text_encoder,
         trained=trained,
     )
     return trained

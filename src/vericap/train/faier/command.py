@@ -1,9 +1,9 @@
 """Train FAIEr on region features in a store, as published by default.
 
-The store must hold the images of --captions (COCO caption files, found by id or by the COCO file names) and of the
-Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too. Captions are parsed into
-scene graphs once and kept in the work folder; features are read from the store as they are needed. An interrupted
-training goes on with the same command.
+The store must hold the images of --captions (found by name, COCO's also by id), and of Flickr8k where its photos train
+or validate. Captions are parsed into scene graphs once and kept in the work folder; features are read from the store as
+they are needed. An interrupted training goes on with the same command. Written are `faier` (the weights that retrieve
+best on the validation photos, as in the paper) and `faier-agreement` (those that agree best with the text teacher).
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 from vericap.models import faier
 from vericap.models.faier.packed import STORAGES
-from vericap.train import kept, options
+from vericap.train import kept, options, parallel
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.train.faier.data import CaptionTable, FaierSource, ParsedCaptions, StoredRegions, parse, vocabulary
 from vericap.train.faier.training import LOSSES, FaierOptions, train
@@ -32,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.references,
         help="in training: a number, or r for 0 to 4 at random (r)",
     )
-    parser.add_argument("--loss", choices=LOSSES, default=default.loss, help="hardest is the paper's (hardest)")
+    parser.add_argument(
+        "--loss", choices=LOSSES, default=default.loss, help="hardest is the paper's equation 5, sum its equation 4"
+    )
     parser.add_argument("--similarity", choices=("dot", "cosine"), default=default.similarity)
     parser.add_argument("--d", type=int, default=default.d, help=f"width of all nodes ({default.d})")
     parser.add_argument("--rate", type=float, default=default.rate, help=f"learning rate ({default.rate:g})")
@@ -51,14 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"occurrences that make a word known ({default.rarest})",
     )
-    options.add_captions(parser, least=1, help="captions that are read (5)")
+    options.add_captions(parser, help="captions that are read (5)")
     parser.add_argument(
-        "--validation-images", type=int, default=300, metavar="N", help="dev photos that validate (300)"
+        "--validation-images", type=int, default=300, metavar="N", help="photos that validate at most (300)"
     )
     parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
     parser.add_argument("--start", metavar="DIR", help="a FAIEr model of the same shape to begin with")
     parser.add_argument("--storage", choices=STORAGES, default="int8", help="of the finished weights (int8)")
-    options.add_plan(parser, steps=3000)
+    options.add_plan(parser, steps=3000, optimizer="adam")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,25 +76,10 @@ def run(args: argparse.Namespace) -> int:
         rarest=args.rarest,
     )
     chosen.check()
-    store, work = FeatureStore(args.features), options.work_folder(args)
-    *parts, (_, dev) = options.parts(args, store)
-    dev = dev.first(args.validation_images)
-    parsed = [
-        _parsed(part, work / f"{name}-graphs-{chosen.captions}.npz", chosen.captions, args.threads)
-        for name, part in parts
-    ]
+    parallel.start(args.device)
+    store = FeatureStore(args.features)
     start = faier.load(args.start) if args.start else None
-    known = faier.load(args.vocabulary_from or args.start) if args.vocabulary_from or args.start else None
-    words = known.vocabulary if known else vocabulary(parsed, chosen.rarest)
-    validation = FaierSource(
-        StoredRegions(store, dev.keys),
-        CaptionTable([_parsed(dev, work / f"dev-graphs-{len(dev)}.npz", PER_IMAGE, args.threads)], words),
-        np.asarray(kept.sentences(dev, work, f"dev-{len(dev)}", threads=args.threads)),
-    )
-    sources = []
-    for (name, part), text in zip(parts, parsed):
-        teacher = kept.sentences(part, work, name, threads=args.threads) if chosen.loss == "distil" else None
-        sources.append(FaierSource(StoredRegions(store, part.keys), CaptionTable([text], words), teacher))
+    sources, validation, words = parallel.first(lambda: _sources(args, chosen, store))
     trained = train(
         sources,
         options.shares(args.batch, len(sources)),
@@ -102,8 +87,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         plan=options.plan_of(args),
         options=chosen,
-        width=store.width,
-        fingerprint=store.fingerprint,
+        features=store.trained_on(),
         vocabulary=words,
         start=start,
         storage=args.storage,
@@ -113,5 +97,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parsed(part: Captioned, file: Path, count: int, threads: int) -> ParsedCaptions:
-    return parse([text for five in part.captions for text in five[:count]], file, workers=threads)
+def _sources(
+    args: argparse.Namespace, chosen: FaierOptions, store: FeatureStore
+) -> tuple[list[FaierSource], FaierSource, list[str]]:
+    """What to train on, what validates, and the words."""
+    work, encoder = options.work_folder(args), options.reader(args)
+    *parts, (_, dev) = options.parts(args, store)
+    dev = dev.first(args.validation_images)
+    each = min(options.captions_each(parts), chosen.captions)
+    parsed = [_parsed(part, work / f"{name}-graphs-{each}.npz", each, args.threads) for name, part in parts]
+    known = faier.load(args.vocabulary_from or args.start) if args.vocabulary_from or args.start else None
+    words = known.vocabulary if known else vocabulary(parsed, chosen.rarest)
+
+    def source(name: str, part: Captioned, text: ParsedCaptions, own: int, teaches: bool) -> FaierSource:
+        teacher = kept.sentences(part, work, name, encoder, each=own, threads=args.threads) if teaches else None
+        return FaierSource(StoredRegions(store, part.keys), CaptionTable([text], words), teacher, part.places(own))
+
+    text = _parsed(dev, work / f"dev-graphs-{len(dev)}.npz", dev.most, args.threads)
+    validation = source(f"dev-{len(dev)}", dev, text, dev.most, True)
+    teaches = chosen.loss == "distil"
+    made = [source(*part, text, each, teaches) for part, text in zip(parts, parsed)]
+    return made, validation, words
+
+
+def _parsed(part: Captioned, file: Path, each: int, threads: int) -> ParsedCaptions:
+    return parse(part.texts(each), file, workers=threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from vericap.core.typing import Array, Ints
 from vericap.models.arrays import runs
 from vericap.models.faier import EMPTY, UNKNOWN, reading
 from vericap.train import kept
+from vericap.train.data import CaptionPlaces
 from vericap.train.faier.network import CodedCaptions
 from vericap.vision.store import FeatureStore
 
@@ -154,16 +156,21 @@ class StoredRegions:
         mask = np.zeros((len(found), most), dtype=bool)
         for row, (values, places) in enumerate(found):
             features[row, : len(values)], boxes[row, : len(values)], mask[row, : len(values)] = values, places, True
-        return torch.from_numpy(features), torch.from_numpy(boxes), torch.from_numpy(mask)
+        return torch.as_tensor(features), torch.as_tensor(boxes), torch.as_tensor(mask)
 
 
 @dataclass
 class FaierSource:
-    """Images with the captions that are read, and sentence vectors (images, 5, 384) where the teacher is asked."""
+    """Images with the captions that are read, and sentence vectors (images, k, d) where the teacher is asked."""
 
     images: StoredRegions
     captions: CaptionTable  # k per image, those of image i at i * k
     sentences: Array | None = None
+    there: CaptionPlaces | None = None  # where images have different numbers of captions
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @cached_property
+    def places(self) -> CaptionPlaces:
+        return self.there or CaptionPlaces.full(len(self), len(self.captions) // max(len(self), 1))

@@ -32,10 +32,10 @@ class PackedOrder:
         backward = starts[order][place] + sorted_lengths[place] - 1 - step
         back = np.empty_like(forward), np.empty_like(backward)
         back[0][forward] = back[1][backward] = np.arange(len(forward))
-        self.forward, self.backward = torch.from_numpy(forward), torch.from_numpy(backward)
-        self.from_forward, self.from_backward = map(torch.from_numpy, back)
+        self.forward, self.backward = torch.as_tensor(forward), torch.as_tensor(backward)
+        self.from_forward, self.from_backward = map(torch.as_tensor, back)
         # A sequence's last step is the same row in both directions' packed order.
-        self.last = self.from_forward[torch.from_numpy(starts + lengths - 1)]
+        self.last = self.from_forward[torch.as_tensor(starts + lengths - 1)]
 
 
 class _Gru(torch.autograd.Function):

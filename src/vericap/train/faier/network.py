@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from vericap.core.typing import Bools, Ints
 from vericap.models.arrays import runs
 from vericap.models.faier import EMPTY, UNKNOWN, FaierConfig, FaierModel
+from vericap.train import parallel
 from vericap.train.faier.gru import PackedOrder, recur
 
 Side = tuple[Tensor | float, Tensor, Tensor]  # weight, nodes (images, nodes, d), mask (images, nodes)
@@ -47,14 +48,21 @@ class TextNodes:
     def rows(self, captions: Ints) -> TextNodes:
         """Some of the captions."""
         counts = self.counts[captions]
-        return TextNodes(self.nodes[torch.from_numpy(runs(self.starts[captions], counts))], counts)
+        return TextNodes(self.nodes[torch.as_tensor(runs(self.starts[captions], counts))], counts)
+
+    def gathered(self) -> TextNodes:
+        """The nodes of all processes' captions."""
+        if parallel.count() == 1:
+            return self
+        counts = parallel.gather(torch.as_tensor(self.counts))
+        return TextNodes(parallel.gather(self.nodes), counts.cpu().numpy())
 
     def padded(self, captions: Ints) -> tuple[Tensor, Tensor]:
         """(captions, nodes, d) with a mask, of captions that have nodes."""
         counts = self.counts[captions]
         place = np.arange(int(counts.max()))
         table = self.starts[captions][:, None] + np.minimum(place, counts[:, None] - 1)
-        return F.embedding(torch.from_numpy(table), self.nodes), torch.from_numpy(place < counts[:, None])
+        return F.embedding(torch.as_tensor(table), self.nodes), torch.as_tensor(place < counts[:, None])
 
 
 class FaierModule(nn.Module):
@@ -128,7 +136,7 @@ class FaierModule(nn.Module):
         """States of all words, or the last ones of all sequences, both directions side by side."""
         packed = PackedOrder(lengths)
         used, places = np.unique(ids, return_inverse=True)  # equal words share the input's half of the gates
-        table, place = self.embedding(torch.from_numpy(used)), torch.from_numpy(places.reshape(-1))
+        table, place = self.embedding(torch.as_tensor(used)), torch.as_tensor(places.reshape(-1))
         found = []
         for way, order, back in (
             ("", packed.forward, packed.from_forward),
@@ -187,7 +195,7 @@ class FaierModule(nn.Module):
         if count.any():
             read = self._remember(level, visual, text, chosen, there, order)
             memory = torch.cat([F.linear(read, weight[:, d:]), memory])
-        memory = memory.index_select(0, torch.from_numpy(np.argsort(order, kind="stable")))
+        memory = memory.index_select(0, torch.as_tensor(np.argsort(order, kind="stable")))
         bias: Tensor = layer.bias  # type: ignore[assignment]
         return self.unit(F.linear(visual, weight[:, :d], bias) + memory)
 
@@ -202,7 +210,7 @@ class FaierModule(nn.Module):
         nodes, present = text.padded(left[place, step])
         # W_a (v * h) = (v * W_a) . h: the weights are put on the regions once.
         weight: Tensor = self.attention[level].weight  # type: ignore[assignment]
-        weighted = (visual * weight[0]).index_select(0, torch.from_numpy(order[place]))
+        weighted = (visual * weight[0]).index_select(0, torch.as_tensor(order[place]))
         logits = (weighted @ nodes.transpose(1, 2)).masked_fill(~present[:, None, :], -torch.inf)
         alpha = torch.softmax(logits, dim=-1)
         # Contexts and gates are linear: the cheaper one first.
@@ -211,7 +219,7 @@ class FaierModule(nn.Module):
         states = self._recurrent(level, given.reshape(-1, 3 * d), [size * regions for size in sizes])
         starts = np.cumsum(sizes) - sizes
         some = np.arange(sizes[0])
-        last = torch.from_numpy(starts[count[: sizes[0]] - 1] + some)
+        last = torch.as_tensor(starts[count[: sizes[0]] - 1] + some)
         return states.view(-1, regions, d).index_select(0, last)
 
     def _gates(self, level: str, nodes: Tensor) -> Tensor:
@@ -233,7 +241,7 @@ class FaierModule(nn.Module):
         table[owner, np.arange(len(flat)) - (np.cumsum(per) - per)[owner]] = flat
         nodes = torch.cat([text.nodes, self.nothing(level)])
         mask = np.arange(table.shape[1]) < np.maximum(per, 1)[:, None]
-        return F.embedding(torch.from_numpy(table), nodes), torch.from_numpy(mask)
+        return F.embedding(torch.as_tensor(table), nodes), torch.as_tensor(mask)
 
     def scores(self, sides: dict[str, list[Side]], text: dict[str, TextNodes]) -> Tensor:
         """All image-caption scores (images, captions): mean over nodes of the best match, levels added."""
@@ -252,10 +260,10 @@ class FaierModule(nn.Module):
             mean[np.arange(len(nodes)), np.repeat(np.arange(len(counts)), counts)] = np.repeat(
                 1.0 / np.maximum(counts, 1), counts
             )
-            total = total + best @ torch.from_numpy(mean).to(nodes.dtype)
+            total = total + best @ torch.as_tensor(mean).to(nodes.dtype)
         return total
 
     def export(self, name: str = "") -> FaierModel:
         """The torch-free network with these parameters."""
-        weights = {key: value.detach().numpy().astype(np.float32) for key, value in self.state_dict().items()}
+        weights = {key: value.detach().cpu().numpy().astype(np.float32) for key, value in self.state_dict().items()}
         return FaierModel(self.config, weights, self.vocabulary, name)

@@ -1,8 +1,11 @@
 """Train FAIEr on a feature store: all image-caption pairs of a batch, references drawn anew in every step.
 
 An image meets one of its captions as the candidate; 0 to 4 of its others (`references="r"`), or a fixed number of them,
-are the references its union nodes are made with. Losses: the paper's hardest negative (`hardest`), `infonce`, or
-`distil` (a text teacher's cosines plus 0.1 InfoNCE).
+are the references its union nodes are made with. Losses: the paper's hardest negative (`hardest`, its equation 5) and
+sum over all negatives (`sum`, equation 4), `infonce`, or `distil` (a text teacher's cosines plus 0.1 InfoNCE).
+
+Two checkpoints are kept: the one that retrieves best, as the paper chooses, and the one that agrees best with the text
+teacher on validation photos.
 """
 
 from __future__ import annotations
@@ -19,14 +22,16 @@ from torch import Tensor, nn
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array, Ints
 from vericap.models.faier import FaierConfig, FaierModel
-from vericap.train import losses
-from vericap.train.data import PER_IMAGE, Draw
+from vericap.train import losses, parallel
+from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
 from vericap.train.faier.data import FaierSource
 from vericap.train.faier.network import FaierModule, Side, TextNodes
 from vericap.train.trainer import Losses, Trainer, TrainPlan
-from vericap.train.validate import agreement, near_pairs, recall
+from vericap.train.validate import agreement, mean_recall, near_pairs, recall
+from vericap.vision.identity import check_same
 
-LOSSES = ("hardest", "infonce", "distil")
+LOSSES = ("hardest", "sum", "infonce", "distil")
+CHOSEN = ("retrieval", "agreement")  # figures by which a checkpoint is kept; the first one's is the model
 
 
 @dataclass
@@ -58,12 +63,12 @@ class FaierOptions:
         if self.variant == "aier" and (self.references == "0" or self.captions < 2):
             raise VericapError("variant 'aier' reads references alone; train it with at least one")
 
-    def drawn(self, images: int, generator: np.random.Generator) -> Ints:
-        """How many references each image gets."""
+    def drawn(self, captions: Ints, generator: np.random.Generator) -> Ints:
+        """How many references each image gets, of those it has besides the candidate."""
         if self.references != "r":
-            return np.full(images, int(self.references), dtype=np.int64)
+            return np.minimum(int(self.references), captions - 1)
         # Without any, `aier` has nothing to learn from.
-        return generator.integers(1 if self.variant == "aier" else 0, self.captions, size=images)
+        return generator.integers(1 if self.variant == "aier" else 0, captions)
 
 
 class LearningFaier(nn.Module):
@@ -95,72 +100,84 @@ class FaierTask:
         self._held = 1 if options.variant == "aier" else 0  # the last caption is the reference where one is needed
         if validation.sentences is None:
             raise VericapError("validation needs sentence vectors of its captions")
-        judged = np.asarray(validation.sentences, dtype=np.float32)[:, : PER_IMAGE - self._held]
-        self._pairs = near_pairs(judged)
+        places = validation.places
+        self._judged = CaptionPlaces(places.counts - self._held, places.each)
+        if min(own.places.fewest for own in [*sources, validation]) <= self._held:
+            raise VericapError(f"variant '{options.variant}' reads references: every image needs two captions")
+        self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32), self._judged)
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options = self.options
         parts = [self._part(source, draw.batch(step), generator) for source, draw in zip(self.sources, self._draws)]
-        scores = torch.cat([torch.cat(row, dim=1) for row in self._all(parts)])
+        scores = self._all(parts)
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
             return {"loss": losses.hardest_negative(scores, margin=options.margin, hardest=hardest)}
+        if options.loss == "sum":
+            return {"loss": losses.all_negatives(scores, margin=options.margin)}
         contrast = losses.info_nce(scores, self.model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
-        sentences = torch.from_numpy(np.concatenate([p.sentences for p in parts]))
-        own = torch.from_numpy(np.concatenate([p.candidate for p in parts]))[:, None]
-        target = losses.held_out(losses.cosines(sentences, own), own, torch.ones(sentences.shape[:2]))
+        sentences = torch.as_tensor(np.concatenate([p.sentences for p in parts]))
+        own = torch.as_tensor(np.concatenate([p.candidate for p in parts]))[:, None]
+        there = torch.as_tensor(np.concatenate([p.there for p in parts]))
+        target = losses.held_out(losses.cosines(sentences, own), own, there)
         distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
         return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
 
     def _part(self, source: FaierSource, rows: Ints, generator: np.random.Generator) -> _Part:
-        """Images of one source with a candidate each and their union nodes."""
-        count, k = len(rows), self.options.captions
-        order = generator.permuted(np.tile(np.arange(k), (count, 1)), axis=1)
-        drawn = self.options.drawn(count, generator)
-        used = np.arange(1, k)[None, :] <= drawn[:, None]
-        chosen = np.full((count, k - 1), -1, dtype=np.int64)
-        chosen[used] = count + np.arange(int(used.sum()))
-        captions = rows[:, None] * k + order
-        coded = source.captions.take(np.concatenate([captions[:, 0], captions[:, 1:][used]]))
-        text = self.net.encode(coded)
-        features, boxes, mask = source.images[rows]
+        """Images of one source with a candidate each; this process's with their union nodes."""
+        places = source.places
+        order = places.drawn(rows, places.each, generator)
+        drawn = self.options.drawn(places.counts[rows], generator)
+        mine = parallel.part(len(rows))
+        own, captions = rows[mine], rows[mine, None] * places.each + order[mine]
+        used = np.arange(1, places.each)[None, :] <= drawn[mine, None]
+        chosen = np.full(used.shape, -1, dtype=np.int64)
+        chosen[used] = len(own) + np.arange(int(used.sum()))
+        text = self.net.encode(source.captions.take(np.concatenate([captions[:, 0], captions[:, 1:][used]])))
+        features, boxes, mask = source.images[own]
         visual = self.net.regions(features, boxes, mask)
         sides = {level: self.net.sides(level, visual[level], mask, text[level], chosen) for level in self.net.levels}
-        candidates = {level: text[level].rows(np.arange(count)) for level in self.net.levels}
-        sentences = source.sentences[rows] if source.sentences is not None else np.zeros((count, 0, 0))
-        return _Part(sides, candidates, np.asarray(sentences, dtype=np.float32), order[:, 0])
+        candidates = {level: text[level].rows(np.arange(len(own))) for level in self.net.levels}
+        sentences = source.sentences[rows] if source.sentences is not None else np.zeros((len(rows), 0, 0))
+        there = places.there(rows)[:, : sentences.shape[1]].astype(np.float32)
+        return _Part(sides, candidates, np.asarray(sentences, dtype=np.float32), there, order[:, 0])
 
-    def _all(self, parts: Sequence[_Part]) -> list[list[Tensor]]:
-        return [[self.net.scores(images.sides, texts.candidates) for texts in parts] for images in parts]
+    def _all(self, parts: Sequence[_Part]) -> Tensor:
+        """Scores of all images of the step with all candidates: this process computes the rows of its images."""
+        texts = [{level: nodes.gathered() for level, nodes in part.candidates.items()} for part in parts]
+        rows = [torch.cat([self.net.scores(part.sides, text) for text in texts], dim=1) for part in parts]
+        return torch.cat([parallel.gather(own) for own in rows])
 
     def validate(self) -> dict[str, float]:
         scores = self.matrix(self._validation)
-        return {"agreement": agreement(scores, self._pairs), **recall(scores, per_image=PER_IMAGE - self._held)}
+        found = recall(scores, owners=self._judged.owners)
+        return {"agreement": agreement(scores, self._pairs), "retrieval": mean_recall(found), **found}
 
     def matrix(self, source: FaierSource) -> Array:
         """Scores of all images with all captions, without references (`aier`: the last caption is one)."""
         count = len(source)
         features, boxes, mask = source.images[np.arange(count)]
         visual = self.net.regions(features, boxes, mask)
-        own = np.arange(count * PER_IMAGE).reshape(count, PER_IMAGE)
+        last = np.arange(count) * source.places.each + source.places.counts - 1
         chosen = np.arange(count)[:, None] if self._held else np.zeros((count, 0), dtype=np.int64)
-        text = self.net.encode(source.captions.take(own[:, -1]))
+        text = self.net.encode(source.captions.take(last))
         sides = {level: self.net.sides(level, visual[level], mask, text[level], chosen) for level in self.net.levels}
-        columns = own[:, : PER_IMAGE - self._held].reshape(-1)
+        columns = self._judged.columns
         found = [
             self.net.scores(sides, self.net.encode(source.captions.take(columns[start : start + 200])))
             for start in range(0, len(columns), 200)
         ]
-        return torch.cat(found, dim=1).numpy()
+        return torch.cat(found, dim=1).cpu().numpy()
 
 
 @dataclass
 class _Part:
-    sides: dict[str, list[Side]]
-    candidates: dict[str, TextNodes]
-    sentences: Array  # (images, 5, 384)
+    sides: dict[str, list[Side]]  # of this process's images
+    candidates: dict[str, TextNodes]  # of this process's images
+    sentences: Array  # (images, k, d) of all images of the step
+    there: Array  # (images, k) 1 for a caption that is there
     candidate: Ints  # which caption of each image
 
 
@@ -172,35 +189,48 @@ def train(
     *,
     plan: TrainPlan,
     options: FaierOptions,
-    width: int,
-    fingerprint: str,
+    features: dict[str, Any],
     vocabulary: Sequence[str],
     start: FaierModel | None = None,
     storage: str = "int8",
     name: str = "vericap-faier",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train and export the best validated weights to `output/faier`."""
+    """Train; write the weights that retrieve best to `output/faier`, those that agree best to `output/faier-agreement`.
+
+    `features` says what the regions are (`FeatureStore.trained_on`).
+    """
     options.check()
     torch.manual_seed(plan.seed)
-    config = FaierConfig(width, options.d, options.words, options.variant, options.similarity, fingerprint)
+    width, regions, fingerprint = (features[name] for name in ("width", "regions", "fingerprint"))
+    config = FaierConfig(width, options.d, options.words, options.variant, options.similarity, regions, fingerprint)
     model = LearningFaier(FaierModule(config, vocabulary))
+    describe: dict[str, Any] = {"options": asdict(options), "photos": [len(own) for own in sources]}
+    describe["shares"] = list(shares)
     if start is not None:
         _begin(model.net, start)
-    describe = {"options": asdict(options), "photos": [len(source) for source in sources], "shares": list(shares)}
+        describe["before"] = start.meta.get("trained", {})
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
-    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    seen = {**describe, "features": features}
+    trainer = Trainer(model, groups, plan, output, describe=seen, watch=CHOSEN, quiet=quiet)
     task = FaierTask(model, options, sources, shares, validation, plan.seed)
-    state = trainer.run(task.losses, task.validate)
-    trainer.load_best()
-    trained = {**describe, "steps": state.best_step, "agreement": state.best, "vocabulary": len(vocabulary)}
-    about = {"licence": "Apache-2.0", "source": "trained by `vericap train faier`", "trained": trained}
-    model.net.export(name).save(Path(output) / "faier", storage=storage, **about)
-    return trained
+    trainer.run(task.losses, task.validate)
+    found: dict[str, Any] = {}
+    for figure in reversed(CHOSEN):  # the first one's weights stay in the model
+        row = trainer.load_best(figure)
+        chosen = {"steps": int(row["step"]), "chosen": plan.keep if plan.keep == "last" else figure}
+        figures = {name: row.get(name, float("nan")) for name in CHOSEN}
+        found = {**describe, **chosen, **figures, "optimizer": plan.optimizer, "vocabulary": len(vocabulary)}
+        about = {"licence": "Apache-2.0", "source": "trained by `vericap train faier`", "trained": found}
+        if parallel.rank() == 0:
+            folder = Path(output) / ("faier" if figure == CHOSEN[0] else f"faier-{figure}")
+            model.net.export(name).save(folder, storage=storage, features=features, **about)
+    return found
 
 
 def _begin(net: FaierModule, start: FaierModel) -> None:
-    """Begin with the weights of an earlier model of the same shape and vocabulary."""
+    """Begin with the weights of an earlier model of the same shape, vocabulary and features."""
+    check_same(net.config.fingerprint, "this training", start.fingerprint, start.name)
     if start.vocabulary != net.vocabulary:
         raise VericapError("the model to begin with has another vocabulary; name it with `vocabulary_from=DIR` too")
     expected = net.config.shapes(len(net.vocabulary))

@@ -1,23 +1,26 @@
 """Train FAIEr-plus on region features in a store.
 
-The store must hold the images of --captions (COCO caption files) and of the Flickr8k folder whose dev photos validate;
---flickr8k trains on its 6,000 training photos too. Regions are read as the image-sentence encoder --encoder embeds
-them; what is computed of captions and regions is kept in --work and found again.
+The store must hold the images of --captions, and of Flickr8k where its photos train or validate; the first region of an
+image is the whole of it. Regions are read as the image-sentence encoder --encoder embeds them, with their boxes; what
+is computed of captions and regions is kept in --work and found again.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
+from vericap.core.errors import InputError
 from vericap.core.shipped import weights
 from vericap.models import vse
-from vericap.train import claims, kept, options
-from vericap.train.data import PER_IMAGE, Captioned
+from vericap.text.encoders import GTE_SMALL
+from vericap.train import claims, kept, options, parallel
+from vericap.train.data import Captioned
 from vericap.train.faier_plus import calibration, training
 from vericap.train.faier_plus.data import FaierPlusSource, source
 from vericap.train.faier_plus.training import FaierPlusOptions
-from vericap.vision.store import FeatureStore, check_same
+from vericap.vision.store import FeatureStore
 
 _FITTED = 250  # training photos whose graded pairs bring the claims to the teacher's scale
 
@@ -28,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--encoder", default="default", metavar="NAME", help="image-sentence encoder: default or a folder"
     )
     parser.add_argument("--start", metavar="NAME", help="model to go on from: default or a folder")
-    options.add_captions(parser, least=2, help="captions that are read (5)")
+    options.add_captions(parser, help="captions that are read (5)")
     options.add_teacher(parser)
     parser.add_argument("--ranking", type=float, default=FaierPlusOptions.ranking, help="weight of changed captions")
     parser.add_argument("--rate", type=float, default=FaierPlusOptions.rate, help="learning rate")
@@ -36,23 +39,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    parallel.start(args.device)
     store, output = FeatureStore(args.features), Path(args.output)
+    options.check_whole(store)
     encoder = options.encoder_name(args.encoder)
     model = vse.load(encoder)
-    check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
+    store.check_fits(model.meta)
+    check_reader(model, options.text_encoder(args))
+    reader, parts = options.reader(args), list(options.parts(args, store))
+    each = options.captions_each(parts[:-1])
 
     def made(name: str, part: Captioned) -> FaierPlusSource:
-        work = options.work_folder(args)
+        work, threads = options.work_folder(args), args.threads
+        known, read = (each, each) if name != "dev" else (part.most, part.most)
         if name == "dev":
             part = part.first(options.VALIDATED)
-        features = kept.embedded(kept.StoreFeatures(store, part.keys), model, work / f"{name}-regions.npy")
-        per_image = PER_IMAGE if name != "coco" else args.captions_per_image
-        said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
-        more = {"per_image": per_image, "claims": said, "seed": args.seed, "threads": args.threads}
-        return source(part, features, work, name, **more)
+        if name == "coco":
+            read = min(each, args.captions_per_image)
+        stored = kept.StoreFeatures(store, part.keys)
+        features = kept.embedded(stored, model, work / f"{name}-regions.npy")
+        said = claims.of(part, work, name, reader, each=known, threads=threads) if args.teacher == "claims" else None
+        more: dict[str, Any] = {"each": known, "per_image": read, "claims": said, "seed": args.seed, "threads": threads}
+        return source(part, stored, features, work, name, reader, **more)
 
-    parts = list(options.parts(args, store))
-    *sources, dev = [made(name, part) for name, part in parts]
+    *sources, dev = parallel.first(lambda: [made(name, part) for name, part in parts])
     trained = training.train(
         sources,
         options.shares(args.batch, len(sources)),
@@ -60,14 +70,26 @@ def run(args: argparse.Namespace) -> int:
         output,
         plan=options.plan_of(args),
         options=FaierPlusOptions(batch=args.batch, ranking=args.ranking, rate=args.rate, teacher=args.teacher),
-        fingerprint=store.fingerprint,
+        features=store.trained_on(),
+        text_encoder=options.text_encoder(args),
         encoder=encoder,
         token_mean=kept.mean_state(sources[0].captions.states),
         start=weights(args.start, "faier_plus") if args.start else None,
         name=args.name,
     )
     folder, known = output / "faier_plus", parts[-2][1]  # Flickr8k's training photos where they are there
-    fitted = known.first(_FITTED)
-    calibration.fit(folder, args.features, fitted, sources[-1].sentences[:_FITTED], sources[-1].claims)
+    if parallel.rank() == 0:
+        fitted = sources[-1]
+        calibration.fit(folder, args.features, known.first(_FITTED), fitted.sentences[:_FITTED], fitted.claims)
     options.report(trained, folder)
     return 0
+
+
+def check_reader(model: vse.VseModel, text_encoder: str) -> None:
+    """Regions and words meet in the space of one sentence encoder."""
+    its = model.meta.get("text_encoder", GTE_SMALL)
+    if its != text_encoder:
+        raise InputError(
+            f"the image-sentence encoder {model.name} was trained over the sentence encoder '{its}', not over "
+            f"'{text_encoder}'; name it with `text_encoder={its}`, or train another one (`vericap train vse`)"
+        )

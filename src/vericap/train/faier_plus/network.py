@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from vericap.core.typing import Array
 from vericap.models.faier_plus import LEVELS, PARTS
 from vericap.models.faier_plus.layout import NodeStates
+from vericap.train.vse.network import whole_and_parts
 
 TEXT_LEVELS = LEVELS[:2]
 
@@ -33,7 +34,7 @@ class CaptionTensors:
     @classmethod
     def of(cls, states: NodeStates, sentences: Array) -> CaptionTensors:
         given = (states.words, states.word_counts, states.relations, states.relation_counts, sentences)
-        return cls(*(torch.from_numpy(np.ascontiguousarray(value)) for value in given))
+        return cls(*(torch.as_tensor(np.ascontiguousarray(value)) for value in given))
 
     @classmethod
     def joined(cls, blocks: Sequence[CaptionTensors]) -> CaptionTensors:
@@ -69,7 +70,7 @@ class GivenReferences:
 class FaierPlusModule(nn.Module):
     """Visual and textual nodes, fusion, and the parts of the score for all pairs."""
 
-    def __init__(self, hidden: int = 384, d: int = 384) -> None:
+    def __init__(self, hidden: int, d: int) -> None:
         super().__init__()
         self.visual = nn.ModuleDict({level: VisualLayer(d, hidden) for level in LEVELS})
         self.offset = nn.Parameter(0.1 * torch.randn(4))
@@ -118,17 +119,18 @@ class FaierPlusModule(nn.Module):
         count = torch.bincount(images, minlength=len(visual)).clamp(min=1)
         return F.normalize(visual + self.gate[level] * context / count[:, None, None], dim=-1)
 
-    def seen(self, union: Tensor, nodes: NodeTensors) -> Tensor:
-        """V of all pairs (images, captions)."""
+    def seen(self, union: Tensor, nodes: NodeTensors, mask: Tensor | None = None) -> Tensor:
+        """V of all pairs (images, captions); `mask` (images, regions) says which regions are there."""
         images, regions, d = union.shape
-        similar = union.reshape(-1, d) @ nodes.vectors.t()
-        return nodes.weighted(similar.view(images, regions, -1).amax(dim=1))
+        similar = (union.reshape(-1, d) @ nodes.vectors.t()).view(images, regions, -1)
+        if mask is not None and not bool(mask.all()):
+            similar = similar.masked_fill(~mask[:, :, None], -torch.inf)
+        return nodes.weighted(similar.amax(dim=1))
 
-    def seen_sentence(self, union: Tensor, sentences: Tensor) -> Tensor:
+    def seen_sentence(self, union: Tensor, sentences: Tensor, mask: Tensor | None = None) -> Tensor:
         images, regions, d = union.shape
         cosines = (union.reshape(-1, d) @ sentences.t()).view(images, regions, -1)
-        weights = torch.softmax(self.sharpness.exp() * cosines[:, 1:], dim=1)
-        return 0.5 * cosines[:, 0] + 0.5 * (weights * cosines[:, 1:]).sum(dim=1)
+        return whole_and_parts(cosines, self.sharpness.exp(), mask)
 
     def told(self, nodes: NodeTensors, references: NodeTensors, images: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """T of all pairs and which of `count` images have references with nodes of this level."""
@@ -150,6 +152,7 @@ class FaierPlusModule(nn.Module):
         visual: dict[str, Tensor],
         candidates: CaptionTensors,
         references: GivenReferences | None = None,
+        mask: Tensor | None = None,
     ) -> tuple[dict[tuple[str, str], tuple[Tensor, Tensor]], Tensor]:
         """Calibrated parts {(part, level): (values, where they hold)} of all pairs, and the score."""
         own, images = self.nodes(candidates), len(visual["object"])
@@ -168,13 +171,13 @@ class FaierPlusModule(nn.Module):
                     mean = sums / count.clamp(min=1)[:, None]
                     union = F.normalize(union + self.gate[level] * mean[:, None], dim=-1)
                     told = mean @ candidates.sentences.t()
-                values = self.seen_sentence(union, candidates.sentences)
+                values = self.seen_sentence(union, candidates.sentences, mask)
             else:
                 holds = own[level].counts > 0
                 if references:
                     union = self.union(level, union, told_by[level], references.images)
                     told, told_holds = self.told(own[level], told_by[level], references.images, images)
-                values = self.seen(union, own[level])
+                values = self.seen(union, own[level], mask)
             alone = self.calibrated("alone", level, values)
             guided = self.calibrated("seen", level, values)
             told = self.calibrated("told", level, told.expand_as(values))
@@ -189,7 +192,7 @@ class FaierPlusModule(nn.Module):
 
     def weights(self) -> dict[str, Array]:
         """What scoring needs, as arrays."""
-        return {name: value.detach().numpy().copy() for name, value in self._named().items()}
+        return {name: value.detach().cpu().numpy().copy() for name, value in self._named().items()}
 
     def begin_with(self, weights: Mapping[str, Array]) -> None:
         """Take over the weights of a written model."""

@@ -20,17 +20,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from vericap.core.shipped import write_meta
-from vericap.core.typing import Array
+from vericap.core.typing import Array, Bools, Ints
+from vericap.models.described import text_side
 from vericap.models.faier_plus import LEVELS
-from vericap.train import losses
+from vericap.train import losses, parallel
 from vericap.train.claims import ClaimTensors, halved
-from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.data import Draw
 from vericap.train.faier_plus.data import FaierPlusSource
 from vericap.train.faier_plus.network import CaptionTensors, FaierPlusModule, GivenReferences
 from vericap.train.trainer import Losses, Trainer, TrainPlan
 from vericap.train.validate import agreement, near_pairs, recall
-from vericap.vision.regions import LEVELS as WINDOWS
-from vericap.vision.regions import pyramid
 
 
 @dataclass
@@ -61,21 +60,18 @@ class FaierPlusTask:
     ):
         self.model, self.sources, self.options, self.dev = model, sources, options, dev
         self._draws = [Draw(len(source), share, 11 + i) for i, (source, share) in enumerate(zip(sources, shares))]
-        self._pairs = halved(near_pairs(np.asarray(dev.sentences, dtype=np.float32)), dev.claims)
-        self._boxes = torch.from_numpy(pyramid(WINDOWS))
-
-    def _visual(self, features: Array) -> dict[str, Tensor]:
-        embedded = torch.from_numpy(np.asarray(features, dtype=np.float32))
-        images, regions, _ = embedded.shape
-        boxes = self._boxes[None, :regions].expand(images, -1, -1)
-        return self.model.regions(embedded, boxes, torch.ones(images, regions, dtype=torch.bool))
+        self._pairs = halved(near_pairs(np.asarray(dev.sentences, dtype=np.float32), dev.places), dev.claims)
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         batch = FaierPlusStep.draw(self.sources, self._draws, step, generator, self.options)
-        found, scores = self.model.parts(self._visual(batch.features), batch.candidates, batch.references)
+        visual, mask = batch.shown.visual(self.model), batch.shown.mask
+        found, scores = self.model.parts(visual, batch.candidates, batch.references, mask)
+        values = batch.gathered(torch.stack([part for part, _ in found.values()], dim=1))
+        holds = batch.gathered(torch.stack([there for _, there in found.values()], dim=1).float())
+        scores = batch.gathered(scores)
         own = batch.target.shape[1]  # the changed captions come after
         distilled = torch.stack(
-            [_distilled(values[:, :own], holds[:, :own], batch.target) for values, holds in found.values()]
+            [_distilled(values[:, k, :own], holds[:, k, :own], batch.target) for k in range(len(found))]
         ).sum() / len(LEVELS)
         rows = torch.arange(len(scores))
         right, wrong = scores[rows, rows * self.options.candidates], scores[rows, own:].diagonal()
@@ -87,33 +83,63 @@ class FaierPlusTask:
 
     def validate(self) -> dict[str, float]:
         """Reference-free retrieval and agreement, and how often a changed caption is seen."""
-        dev, columns = self.dev, []
-        visual = self._visual(dev.features[:])
-        for start in range(0, len(dev) * PER_IMAGE, 200):
-            block = dev.texts(np.arange(start, min(start + 200, len(dev) * PER_IMAGE)))
-            columns.append(self.model.parts(visual, block)[1])
-        scores = torch.cat(columns, dim=1).numpy()
+        dev, columns = self.dev, self.dev.read.columns
+        shown = Shown.of(dev, slice(None))
+        visual, found = shown.visual(self.model), []
+        for start in range(0, len(columns), 200):
+            found.append(self.model.parts(visual, dev.texts(columns[start : start + 200]), mask=shown.mask)[1])
+        scores = torch.cat(found, dim=1).cpu().numpy()
         rows = np.flatnonzero(dev.changed_there)
         wrong = np.zeros(len(rows), dtype=np.float32)
         for start in range(0, len(rows), 50):
             part = rows[start : start + 50]
-            some = {level: values[part] for level, values in visual.items()}
-            found = self.model.parts(some, dev.changed(part))[1]
-            wrong[start : start + 50] = found.diagonal().numpy()
-        right = scores[rows, rows * PER_IMAGE]
+            some = {level: values[torch.as_tensor(part)] for level, values in visual.items()}
+            against = self.model.parts(some, dev.changed(part), mask=shown.mask[torch.as_tensor(part)])[1]
+            wrong[start : start + 50] = against.diagonal().cpu().numpy()
+        right = scores[rows, np.searchsorted(dev.read.owners, rows)]
         seen = 100.0 * float((right > wrong).mean()) if len(rows) else float("nan")
-        return {"agreement": agreement(scores, self._pairs), **recall(scores), "changed": seen}
+        retrieved = recall(scores, owners=dev.read.owners)
+        return {"agreement": agreement(scores, self._pairs), **retrieved, "changed": seen}
+
+
+@dataclass
+class Shown:
+    """Embedded regions of some images with their boxes, and which regions are there."""
+
+    features: Tensor
+    boxes: Tensor
+    mask: Tensor
+
+    @classmethod
+    def of(cls, source: FaierPlusSource, rows: slice | Ints) -> Shown:
+        features, boxes = (np.asarray(given[rows], dtype=np.float32) for given in (source.features, source.boxes))
+        return cls(*(torch.as_tensor(value) for value in (features, boxes, source.inside(rows))))
+
+    @classmethod
+    def joined(cls, parts: list[Shown]) -> Shown:
+        return cls(*(torch.cat(values) for values in zip(*(vars(part).values() for part in parts))))
+
+    def visual(self, model: FaierPlusModule) -> dict[str, Tensor]:
+        return model.regions(self.features, self.boxes, self.mask)
 
 
 @dataclass
 class FaierPlusStep:
-    """Images of one step with candidates, changed copies of them, and references drawn anew."""
+    """Images of one step with candidates, changed copies of them, and references drawn anew.
 
-    features: Array
+    This process has the images `shown`, with their references; candidates and targets are those of all processes.
+    """
+
+    shown: Shown
+    sizes: list[int]  # images shown of each source
     candidates: CaptionTensors
     references: GivenReferences | None
     target: Tensor  # (images, own candidates)
     changed: Tensor  # (images,) whether a changed copy of the first candidate exists
+
+    def gathered(self, rows: Tensor) -> Tensor:
+        """Rows of all images of the step, source after source, from those of the images shown here."""
+        return torch.cat([parallel.gather(part) for part in torch.split(rows, self.sizes)])
 
     @classmethod
     def draw(
@@ -124,51 +150,71 @@ class FaierPlusStep:
         generator: np.random.Generator,
         options: FaierPlusOptions,
     ) -> FaierPlusStep:
-        features, sentences, own, held, candidates, altered, changed = [], [], [], [], [], [], []
-        references: list[CaptionTensors] = []
-        images: list[Array] = []
-        said: list[ClaimTensors] = []
-        before = 0
-        for source, draw in zip(sources, draws):
-            rows = draw.batch(step)
-            order = np.stack([generator.permutation(source.per_image) for _ in rows])
-            # The changed copy is of the first caption: it is a candidate, and no reference.
-            picked = _first(order, options.candidates)
-            given = order[:, options.candidates : options.candidates + options.references]
-            use = np.arange(given.shape[1]) < generator.integers(0, options.references + 1, len(rows))[:, None]
-            features.append(np.asarray(source.features[rows], dtype=np.float32))
-            sentences.append(np.asarray(source.sentences[rows], dtype=np.float32))
-            own.append(picked)
-            held.append(_held(use, given, sentences[-1].shape[1]))
-            candidates.append(source.texts((rows[:, None] * source.per_image + picked).reshape(-1)))
-            altered.append(source.changed(rows))
-            changed.append(source.changed_there[rows])
-            if source.claims is not None:
-                said.append(source.claims.of_images(rows))
-            image, place = np.nonzero(use)
-            if len(image):
-                references.append(source.texts(rows[image] * source.per_image + given[image, place]))
-                images.append(before + image)
-            before += len(rows)
-        vectors, chosen, kept = (torch.from_numpy(np.concatenate(part)) for part in (sentences, own, held))
-        target = losses.held_out(losses.cosines(vectors, chosen), chosen, kept)
+        parts = [_Part.draw(source, draw.batch(step), generator, options) for source, draw in zip(sources, draws)]
+        own = [parallel.part(len(part.rows)) for part in parts]
+        vectors, chosen, held = (
+            torch.as_tensor(np.concatenate([getattr(part, name) for part in parts]))
+            for name in ("sentences", "picked", "held")
+        )
+        target = losses.held_out(losses.cosines(vectors, chosen), chosen, held)
+        said = [part.source.claims.of_images(part.rows) for part in parts if part.source.claims is not None]
         if said:
-            target = losses.half(target, ClaimTensors.joined(said).compared(chosen).target(kept))
+            target = losses.half(target, ClaimTensors.joined(said).compared(chosen).target(held))
+        shown = [Shown.of(part.source, part.rows[mine]) for part, mine in zip(parts, own)]
+        altered = [part.source.changed(part.rows) for part in parts]
         return cls(
-            np.concatenate(features),
-            CaptionTensors.joined(candidates + altered),
-            GivenReferences(CaptionTensors.joined(references), torch.from_numpy(np.concatenate(images)))
-            if references
-            else None,
+            Shown.joined(shown),
+            [len(one.features) for one in shown],
+            CaptionTensors.joined([part.candidates() for part in parts] + altered),
+            _given(parts, own),
             target,
-            torch.from_numpy(np.concatenate(changed)),
+            torch.as_tensor(np.concatenate([part.source.changed_there[part.rows] for part in parts])),
         )
 
 
-def _given(references: list[CaptionTensors], images: list[Array]) -> GivenReferences | None:
-    if not references:
+@dataclass
+class _Part:
+    """Images of one source in a step: candidates, references, and what the teacher reads."""
+
+    source: FaierPlusSource
+    rows: Ints
+    picked: Ints  # (images, candidates)
+    given: Ints  # (images, references)
+    use: Bools  # which of them are given
+    sentences: Array
+    held: Array  # (images, captions) 1 for a caption that is there and not given
+
+    @classmethod
+    def draw(
+        cls, source: FaierPlusSource, rows: Ints, generator: np.random.Generator, options: FaierPlusOptions
+    ) -> _Part:
+        order = source.read.drawn(rows, max(source.per_image, options.candidates), generator)
+        # The changed copy is of the first caption: it is a candidate, and no reference.
+        picked = _first(order, options.candidates)
+        given = order[:, options.candidates : options.candidates + options.references]
+        most = np.maximum(source.read.counts[rows] - options.candidates, 0)  # captions beside the candidates
+        count = np.minimum(generator.integers(0, options.references + 1, len(rows)), most)
+        use = np.arange(given.shape[1]) < count[:, None]
+        held = _held(use, given, source.places.there(rows))
+        return cls(source, rows, picked, given, use, np.asarray(source.sentences[rows], dtype=np.float32), held)
+
+    def candidates(self) -> CaptionTensors:
+        return self.source.texts((self.rows[:, None] * self.source.per_image + self.picked).reshape(-1))
+
+
+def _given(parts: list[_Part], own: list[slice]) -> GivenReferences | None:
+    """References of this process's images."""
+    blocks, images, before = [], [], 0
+    for part, mine in zip(parts, own):
+        rows, given = part.rows[mine], part.given[mine]
+        image, place = np.nonzero(part.use[mine])
+        if len(image):
+            blocks.append(part.source.texts(rows[image] * part.source.per_image + given[image, place]))
+            images.append(before + image)
+        before += len(rows)
+    if not blocks:
         return None
-    return GivenReferences(CaptionTensors.joined(references), torch.from_numpy(np.concatenate(images)))
+    return GivenReferences(CaptionTensors.joined(blocks), torch.as_tensor(np.concatenate(images)))
 
 
 def _first(order: Array, candidates: int) -> Array:
@@ -180,9 +226,9 @@ def _first(order: Array, candidates: int) -> Array:
     return order[:, :candidates]
 
 
-def _held(use: Array, given: Array, captions: int) -> Array:
-    """Captions (images, captions) that are not given as references."""
-    held = np.ones((len(use), captions), dtype=np.float32)
+def _held(use: Array, given: Array, there: Bools) -> Array:
+    """Captions (images, captions) that are there and not given as references."""
+    held = there.astype(np.float32)
     image, place = np.nonzero(use)
     held[image, given[image, place]] = 0.0
     return held
@@ -202,7 +248,8 @@ def train(
     *,
     plan: TrainPlan,
     options: FaierPlusOptions,
-    fingerprint: str,
+    features: dict[str, Any],
+    text_encoder: str,
     encoder: str,
     token_mean: Array,
     start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
@@ -211,12 +258,13 @@ def train(
 ) -> dict[str, Any]:
     """Train, then write `faier_plus/` with weights (float16) and meta.json below the folder.
 
-    `start` are weights and meta file of a model this one begins with.
+    `features` says what the regions are (`FeatureStore.trained_on`), `encoder` is the image-sentence encoder that
+    embeds them; `start` are weights and meta file of a model this one begins with.
     """
     from safetensors.numpy import save_file
 
     torch.manual_seed(plan.seed)
-    model = FaierPlusModule(options.hidden)
+    model = FaierPlusModule(options.hidden, sources[0].sentences.shape[-1])
     model.start_from(token_mean)
     slow = [model.calibration, model.sharpness, *model.temperature.values(), *model.gate.values(), model.contrast]
     fast = {id(parameter) for parameter in slow}
@@ -231,22 +279,27 @@ def train(
     }
     if start is not None:
         model.begin_with(start[0])
-        describe["before"] = start[1].get("trained", {})
-    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+        describe["before"] = {**start[1].get("trained", {}), "fingerprint": start[1].get("fingerprint")}
+    seen = {**describe, "features": features, "encoder": encoder, **text_side(text_encoder)}
+    trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)
     task = FaierPlusTask(model, sources, shares, dev, options)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    if parallel.rank() > 0:
+        return trained
     folder = Path(output) / "faier_plus"
     folder.mkdir(parents=True, exist_ok=True)
     halved = {key: value.astype(np.float16) for key, value in model.weights().items()}
     save_file(halved, folder / "faier_plus.safetensors")
     meta = {
         "name": name,
-        "fingerprint": fingerprint,
+        "fingerprint": features["fingerprint"],
+        "features": features,
         "encoder": encoder,
+        **text_side(text_encoder),
         "licence": "Apache-2.0",
-        "source": "trained by `vericap train faier-plus`; text side: the shipped sentence encoder",
+        "source": "trained by `vericap train faier-plus`",
         "trained": trained,
     }
     write_meta(folder, meta)

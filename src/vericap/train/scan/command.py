@@ -1,8 +1,8 @@
 """Train SCAN on region features in a store.
 
-The store must hold the images of --captions (COCO caption files, found by id or by the COCO file names) and of the
-Flickr8k folder whose dev photos validate; --flickr8k trains on its 6,000 training photos too. Features are read from
-the store as they are needed; what is computed of captions and regions is kept on disk and found again.
+The store must hold the images of --captions (found by name, COCO's also by id), and of Flickr8k where its photos train
+or validate. Features are read from the store as they are needed; what is computed of captions and regions is kept on
+disk and found again. --import takes over a checkpoint of the public SCAN program instead of training.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from vericap.core.settings import Settings
 from vericap.core.typing import Array, Bools, Floats32
 from vericap.models import vse
 from vericap.run.runtime import Runtime
+from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
-from vericap.train import claims, kept, options
-from vericap.train.data import PER_IMAGE, Captioned
-from vericap.train.scan import data, training
+from vericap.train import claims, kept, options, parallel
+from vericap.train.data import Captioned
+from vericap.train.data import coco as read_all
+from vericap.train.scan import data, public, training
 from vericap.train.scan.network import ScanOptions
-from vericap.vision.store import FeatureStore, check_same
+from vericap.vision.store import FeatureStore
 
+_NAME = "vericap-scan"
 Vectors = tuple[Floats32, Bools]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_data(parser, batch=64, name="vericap-scan")
+    options.add_data(parser, batch=64, name=_NAME)
     parser.add_argument("--words", choices=("states", "gru"), default="states", help="text side (states)")
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
     parser.add_argument(
@@ -53,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="word vectors the GRU begins with: GloVe, word2vec, fastText, or `encoder` for the shipped ones",
     )
-    options.add_captions(parser, least=1, help="captions whose words are read (5); the teacher always reads all five")
+    options.add_captions(parser, help="captions whose words are read (5); the teacher always reads all five")
     parser.add_argument(
         "--references",
         type=int,
@@ -64,17 +67,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
+    parser.add_argument(
+        "--import",
+        dest="take",
+        metavar="FILE",
+        help="take over a checkpoint of the public SCAN program (model_best.pth.tar) for these features: nothing in "
+        "it is run, nothing is trained, and --captions only estimate the covariance of REO's distance",
+    )
+    parser.add_argument("--vocabulary", metavar="FILE", help="its vocabulary (word2idx as JSON)")
     options.add_plan(parser, steps=1500)
 
 
+def imported(args: argparse.Namespace) -> int:
+    """Take over a public checkpoint."""
+    if not args.vocabulary:
+        raise InputError("`import=FILE` needs the checkpoint's words: name them with `vocabulary=FILE`")
+    store = FeatureStore(args.features)
+    captions: list[tuple[str, str]] = []
+    if args.captions:
+        part = options.in_store(read_all(args.captions, never=args.never), store)
+        captions = [(key, text) for key, own in zip(part.keys, part.captions) for text in own]
+    files = (Path(args.take), Path(args.vocabulary))
+    name = args.name if args.name != _NAME else f"scan-{Path(args.take).name.split('.')[0]}"
+    more = {"captions": captions, "shrinkage": args.shrinkage, "name": name}
+    model = public.take_over(*files, store, Path(args.output), **more)  # type: ignore[arg-type]
+    print(f"{args.take}: {len(model.meta['vocabulary'])} words, width {model.width}; written to {args.output}/scan")
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.take:
+        return imported(args)
+    parallel.start(args.device)
     store, output = FeatureStore(args.features), Path(args.output)
     if args.teacher != "sentences" and args.words != "states":
         raise InputError(f"`teacher={args.teacher}` compares token states: it needs `words=states`")
     before = earlier(args, store) if args.start else None
+    if args.encoder:
+        options.check_whole(store)
     parts = list(options.parts(args, store))
     words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
-    *sources, validation = [source(args, name, part, store, words) for name, part in parts]
+    encoder = options.reader(args)
+    each = options.captions_each(parts[:-1])
+    *sources, validation = parallel.first(
+        lambda: [source(args, name, part, store, words, encoder, each) for name, part in parts]
+    )
     chosen = options_of(args, width=int(vectors[0].shape[1]) if vectors else None)
     trained = training.train(
         sources,
@@ -83,7 +120,8 @@ def run(args: argparse.Namespace) -> int:
         output,
         plan=options.plan_of(args),
         options=chosen,
-        fingerprint=store.fingerprint,
+        features=store.trained_on(),
+        text_encoder=options.text_encoder(args),
         words=words,
         start=beginning(sources[0], chosen),
         before=before,
@@ -121,37 +159,46 @@ def _vocabulary(args: argparse.Namespace, parts: list[Captioned]) -> tuple[list[
         if args.embeddings:
             raise InputError("`embeddings=FILE` are word vectors of the GRU: name `words=gru` too")
         return None, None
-    texts = [text for part in parts for five in part.captions for text in five]
+    texts = [text for part in parts for own in part.captions for text in own]
     words = data.vocabulary(texts, ScanOptions.rarest)
     if not args.embeddings:
         return words, None
     runtime = Runtime.of(Settings(workers=args.threads))
-    vectors, known = open_vectors(args.embeddings, folder=runtime.folder, reader=runtime.encoder).rows(words)
+    vectors, known = open_vectors(args.embeddings, folder=runtime.folder, readers=runtime.encoder).rows(words)
     if not known.any():
         raise InputError(f"{args.embeddings} has none of the {len(words)} words of the captions")
     return words, (vectors, known)
 
 
 def source(
-    args: argparse.Namespace, name: str, part: Captioned, store: FeatureStore, words: list[str] | None
+    args: argparse.Namespace,
+    name: str,
+    part: Captioned,
+    store: FeatureStore,
+    words: list[str] | None,
+    encoder: SentenceEncoder,
+    each: int,
 ) -> data.ScanSource:
     """Features, teacher vectors and the text side of some captioned images."""
-    work = options.work_folder(args)
+    work, threads = options.work_folder(args), args.threads
     if name == "dev":
         part = part.first(options.VALIDATED)
-    features: Any = kept.StoreFeatures(store, part.keys)
+    stored = kept.StoreFeatures(store, part.keys)
+    features: Any = stored
     if args.encoder:
         model = vse.load(options.encoder_name(args.encoder))
-        check_same(store.fingerprint, str(store.folder), model.fingerprint, model.name)
-        features = kept.embedded(features, model, Path(args.output) / f"{name}-regions.npy")
-    per_image = PER_IMAGE if name == "dev" else args.captions_per_image  # retrieval is measured with all five
+        store.check_fits(model.meta)
+        features = kept.embedded(stored, model, Path(args.output) / f"{name}-regions.npy")
+    # Retrieval is measured with all captions.
+    each, read = (part.most, part.most) if name == "dev" else (each, min(each, args.captions_per_image))
     text: data.TextStates | data.TextNumbers
     if words is None:
-        text = data.TextStates(*kept.token_states(part, work, name, per_image=per_image, threads=args.threads))
+        text = data.TextStates(*kept.token_states(part, work, name, encoder, each=read, threads=threads))
     else:
-        text = data.TextNumbers([caption for five in part.captions for caption in five[:per_image]], words)
-    said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
-    return data.ScanSource(features, kept.sentences(part, work, name, threads=args.threads), text, per_image, said)
+        text = data.TextNumbers(part.texts(read), words)
+    said = claims.of(part, work, name, encoder, each=each, threads=threads) if args.teacher == "claims" else None
+    sentences = kept.sentences(part, work, name, encoder, each=each, threads=threads)
+    return data.ScanSource(features, sentences, text, read, said, part.places(each), stored.mask)
 
 
 def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -167,12 +214,12 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
     if bool(its) != bool(args.encoder):
         raise InputError(f"`start={args.start}` has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")
     if not its:
-        check_same(store.fingerprint, str(store.folder), meta["fingerprint"], meta["name"])
+        store.check_fits(meta)
     return weights, meta.get("trained", {})
 
 
 def beginning(source: data.ScanSource, chosen: ScanOptions) -> tuple[Array, None] | None:
     """Regions and words begin in the sentence space where the encoder has put the regions there."""
-    if not chosen.encoder or not isinstance(source.text, data.TextStates) or chosen.width != 384:
+    if not chosen.encoder or not isinstance(source.text, data.TextStates) or chosen.width != source.features.shape[-1]:
         return None
     return source.text.mean(), None

@@ -12,16 +12,16 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from vericap.core.typing import Array
+from vericap.core.typing import Array, Bools, Ints
 from vericap.models import words as text_words
 from vericap.models.arrays import runs
-from vericap.train import kept, losses
+from vericap.train import kept, losses, parallel
 from vericap.train.claims import ClaimTable, ClaimTensors
-from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
 
 
 class TextStates:
-    """Token states of captions: (tokens, 384) float16 with offsets, those of one image after the other."""
+    """Token states of captions: (tokens, width) float16 with offsets, those of one image after the other."""
 
     def __init__(self, states: Array, offsets: Array) -> None:
         self.states, self.offsets = states, offsets
@@ -30,7 +30,7 @@ class TextStates:
         which = np.asarray(captions, dtype=np.int64)
         counts = self.offsets[which + 1] - self.offsets[which]
         values = np.asarray(self.states[runs(self.offsets[which], counts)], dtype=np.float32)
-        return WordTensors(torch.from_numpy(values), torch.from_numpy(counts))
+        return WordTensors(torch.as_tensor(values), torch.as_tensor(counts))
 
     def mean(self) -> Array:
         """Mean of many words' states: what all words share."""
@@ -67,6 +67,10 @@ class WordTensors:
         inner[ends - 1] = inner[ends - self.counts] = False
         return self.values[inner], self.counts - 2
 
+    def gathered(self) -> torch.Tensor:
+        """Numbers of words of all processes' captions."""
+        return parallel.gather(self.counts)
+
     @classmethod
     def joined(cls, parts: Sequence[WordTensors]) -> WordTensors:
         return cls(torch.cat([part.values for part in parts]), torch.cat([part.counts for part in parts]))
@@ -81,10 +85,10 @@ def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
 
 @dataclass
 class ScanSource:
-    """Features (n, regions, d) with all regions there, sentence vectors (n, 5, 384), captions for the text side.
+    """Features (n, regions, d), sentence vectors (n, k, d) of all captions, captions for the text side.
 
-    The teacher reads all five captions of an image; the text side has its first `per_image`, caption k of image i
-    at i * per_image + k.
+    The teacher reads all captions of an image; the text side has its first `per_image`, caption k of image i at
+    i * per_image + k.
     """
 
     features: Any  # an array, or what reads its rows from a store (train.kept.StoreFeatures)
@@ -92,20 +96,54 @@ class ScanSource:
     text: TextStates | TextNumbers
     per_image: int = PER_IMAGE
     claims: ClaimTable | None = None  # for the teacher that compares claims
+    captions: CaptionPlaces | None = None  # where images have different numbers of them
+    regions: Bools | None = None  # (n, regions) which are there, where some are not
 
     def __len__(self) -> int:
         return len(self.sentences)
 
+    @cached_property
+    def places(self) -> CaptionPlaces:
+        """Captions that the teacher reads."""
+        return self.captions or CaptionPlaces.full(len(self), self.sentences.shape[1])
+
+    @cached_property
+    def read(self) -> CaptionPlaces:
+        """Captions of the text side."""
+        return self.places.first(self.per_image)
+
+    def shown(self, rows: slice | Ints) -> ShownImages:
+        """Features of some images."""
+        mask = None if self.regions is None else torch.as_tensor(self.regions[rows])
+        return ShownImages(torch.as_tensor(np.asarray(self.features[rows], dtype=np.float32)), mask)
+
+
+@dataclass
+class ShownImages:
+    """Features (images, regions, d), and which regions are there, where some are not."""
+
+    features: torch.Tensor
+    mask: torch.Tensor | None
+
+
+@dataclass
+class ScanPart:
+    """This process's images of one source, with their captions."""
+
+    images: ShownImages
+    candidates: WordTensors  # image * k + j
+    references: WordTensors | None
+
 
 @dataclass
 class ScanStep:
-    """Images of one step: features, all sentence vectors, captions that are candidates and references."""
+    """Images of one step: this process's with features and words, and of all of them what the teacher reads."""
 
-    features: torch.Tensor
+    parts: list[ScanPart]
     sentences: torch.Tensor
-    candidates: WordTensors  # image * k + j
-    references: WordTensors | None
+    there: torch.Tensor  # (images, captions) 1 for a caption that is there
     order: torch.Tensor  # (images, k + references): captions that are candidates, then those that are references
+    captions: int  # k
     told: WordTensors | None  # all captions of the images, for the teacher that compares words
     said: ClaimTensors | None = None  # what they claim, for the one that compares claims
 
@@ -122,28 +160,29 @@ class ScanStep:
         words: bool = False,
     ) -> ScanStep:
         """Some images with `captions` candidates and `references` other captions each; `words` of all captions."""
-        features, sentences, order, candidates, given, told, said = [], [], [], [], [], [], []
+        parts, sentences, there, order, told, said = [], [], [], [], [], []
         for source, draw in zip(sources, draws):
             rows = draw.batch(step)
-            own = np.stack([generator.permutation(source.per_image)[: captions + references] for _ in rows])
-            numbers = rows[:, None] * source.per_image + own
-            features.append(torch.from_numpy(np.asarray(source.features[rows], dtype=np.float32)))
-            sentences.append(torch.from_numpy(np.asarray(source.sentences[rows], dtype=np.float32)))
-            order.append(torch.from_numpy(own))
-            candidates.append(source.text.read(numbers[:, :captions].reshape(-1)))
-            if references:
-                given.append(source.text.read(numbers[:, captions:].reshape(-1)))
+            own = source.read.drawn(rows, captions + references, generator)
+            mine = parallel.part(len(rows))
+            numbers = (rows[:, None] * source.per_image + own)[mine]
+            given = source.text.read(numbers[:, captions:].reshape(-1)) if references else None
+            chosen = source.text.read(numbers[:, :captions].reshape(-1))
+            parts.append(ScanPart(source.shown(rows[mine]), chosen, given))
+            sentences.append(torch.as_tensor(np.asarray(source.sentences[rows], dtype=np.float32)))
+            there.append(torch.as_tensor(source.places.there(rows).astype(np.float32)))
+            order.append(torch.as_tensor(own))
             if words:
                 every = rows[:, None] * source.per_image + np.arange(source.per_image)
                 told.append(source.text.read(every.reshape(-1)))
             if source.claims is not None:
                 said.append(source.claims.of_images(rows))
         return cls(
-            torch.cat(features),
+            parts,
             torch.cat(sentences),
-            WordTensors.joined(candidates),
-            WordTensors.joined(given) if given else None,
+            torch.cat(there),
             torch.cat(order),
+            captions,
             WordTensors.joined(told) if told else None,
             ClaimTensors.joined(said) if said else None,
         )
@@ -151,7 +190,7 @@ class ScanStep:
     @property
     def own(self) -> torch.Tensor:
         """(images, k) captions that are candidates."""
-        return self.order[:, : len(self.candidates.counts) // len(self.features)]
+        return self.order[:, : self.captions]
 
     def similar(self, mean: torch.Tensor) -> torch.Tensor:
         """Likeness (images, captions, candidates): cosines of sentences, or, where words are there, the mean of them
@@ -174,9 +213,9 @@ class ScanStep:
     def target(self, similar: torch.Tensor, *, held: bool = False) -> torch.Tensor:
         """What the image's captions say of the candidates; `held` leaves the references out. Where claims are there,
         they are half of it."""
-        weights = torch.ones(len(self.features), PER_IMAGE if self.said is not None else similar.shape[1])
+        weights = self.there.clone()
         if held:
-            weights.scatter_(1, self.order[:, self.own.shape[1] :], 0.0)
+            weights.scatter_(1, self.order[:, self.captions :], 0.0)
         found = losses.held_out(similar, self.own, weights[:, : similar.shape[1]])
         if self.claimed is None:
             return found

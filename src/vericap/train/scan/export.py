@@ -33,12 +33,14 @@ def sample_contexts(network: scan.ScanModel, model: ScanModule, source: ScanSour
     rows = np.linspace(0, len(source) - 1, min(images, len(source))).astype(np.int64)
     with torch.no_grad():
         regions = network.regions(np.asarray(source.features[rows], dtype=np.float32))
+        mask = np.ones(regions.shape[:2], dtype=np.float32) if source.regions is None else source.regions[rows]
         text = source.text.read(rows * source.per_image)
         words = model.words(text).numpy()
     found = []
     for image, h in enumerate(np.split(words, np.cumsum(text.counts.numpy())[:-1])):
-        alpha = scan.weights(regions[image] @ h.T, np.ones(len(regions[image]), dtype=np.float32), network.attention)
-        found.append(alpha @ h)
+        inside = mask[image].astype(bool)
+        own = regions[image][inside]
+        found.append(scan.weights(own @ h.T, np.ones(len(own), dtype=np.float32), network.attention) @ h)
     return np.concatenate(found).astype(np.float64)
 
 

@@ -50,7 +50,9 @@ class ScanOptions:
 class ScanModule(nn.Module):
     """Both encoders and the attention, in torch."""
 
-    def __init__(self, options: ScanOptions, features: int, words: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, options: ScanOptions, features: int, words: Sequence[str] | None = None, *, states: int = 384
+    ) -> None:
         super().__init__()
         self.options = options
         width = options.width
@@ -60,7 +62,7 @@ class ScanModule(nn.Module):
         self.output = nn.Linear(options.hidden, width, bias=False)
         nn.init.zeros_(self.output.weight)
         if options.words == "states":
-            self.text = nn.Linear(384, width)
+            self.text = nn.Linear(states, width)
         else:
             self.embedding = nn.Embedding(len(words or ()), options.embedding)
             self.gru = nn.GRU(options.embedding, width, batch_first=True, bidirectional=True)
@@ -80,7 +82,7 @@ class ScanModule(nn.Module):
             else:
                 self.image.weight.copy_(torch.from_numpy(head["linear"].astype(np.float32)))
                 self.image.bias.copy_(torch.from_numpy(head["linear_bias"].astype(np.float32)))
-            self.text.weight.copy_(torch.eye(self.options.width, 384))
+            self.text.weight.copy_(torch.eye(*self.text.weight.shape))
             self.text.bias.copy_(-torch.from_numpy(token_mean.astype(np.float32))[: self.options.width])
 
     def begin_with(self, weights: Mapping[str, Array]) -> None:
@@ -99,9 +101,11 @@ class ScanModule(nn.Module):
         with torch.no_grad():
             self.embedding.weight[torch.from_numpy(known)] = torch.from_numpy(vectors[known].astype(np.float32))
 
-    def regions(self, features: torch.Tensor) -> torch.Tensor:
+    def regions(self, features: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Unit vectors (images, regions, D); zeros where `mask` says that there is no region."""
         x = self.norm(features)
-        return F.normalize(self.image(x) + self.output(F.relu(self.hidden(x))), dim=-1)
+        found: torch.Tensor = F.normalize(self.image(x) + self.output(F.relu(self.hidden(x))), dim=-1)
+        return found if mask is None else found * mask[..., None]
 
     def words(self, text: WordTensors) -> torch.Tensor:
         """Unit vectors (words, D) of captions, one after the other."""
@@ -110,18 +114,25 @@ class ScanModule(nn.Module):
         parts = list(torch.split(self.embedding(text.values), text.counts.tolist()))
         packed = nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
         both, counts = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
-        both = both[torch.arange(both.shape[1]) < counts[:, None]]
+        both = both[torch.arange(both.shape[1], device=both.device) < counts.to(both.device)[:, None]]
         return F.normalize((both[:, : self.options.width] + both[:, self.options.width :]) / 2, dim=-1)
 
     def score(
-        self, regions: torch.Tensor, words: torch.Tensor, counts: torch.Tensor, contexts: torch.Tensor | None = None
+        self,
+        regions: torch.Tensor,
+        words: torch.Tensor,
+        counts: torch.Tensor,
+        contexts: torch.Tensor | None = None,
+        mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """(images, captions): the score of every image with every caption, and, where there are reference contexts
-        (images, regions, D), the mean cosine of the caption's contexts with them.
+        (images, regions, D), the mean cosine of the caption's contexts with them. `mask` (images, regions) says which
+        regions are there.
 
         Captions of one length go together, so nothing is padded; lengths of contexts come from Gram matrices.
         """
         scores, told, order = [], [], []
+        there = None if mask is None or bool(mask.all()) else mask.float()
         for which, h in by_length(words, counts):
             s = _products(h, regions)
             raised = self._raised(s)
@@ -129,15 +140,16 @@ class ScanModule(nn.Module):
             inner = (gram @ raised.flatten(2)).view_as(raised)
             lengths = (inner * raised).sum(dim=1).clamp(min=1e-8).sqrt()
             grounding = (raised * s).sum(dim=1) / lengths  # (captions, images, regions)
-            scores.append(self._pooled(grounding))
+            scores.append(self._pooled(grounding, there))
             if contexts is not None:
-                told.append(((raised * _products(h, contexts)).sum(dim=1) / lengths).mean(dim=-1))
+                told.append(mean_over((raised * _products(h, contexts)).sum(dim=1) / lengths, there))
             order.append(which)
         back = torch.argsort(torch.cat(order))
         return torch.cat(scores)[back].t(), torch.cat(told)[back].t() if told else None
 
     def contexts(self, regions: torch.Tensor, words: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        """Unit context vectors (n, regions, D) of caption i over the regions of image i."""
+        """Unit context vectors (n, regions, D) of caption i over the regions of image i; regions that are not there are
+        zero vectors, which move no attention."""
         found, order = [], []
         for which, h in by_length(words, counts):
             raised = self._raised(h @ regions[which].transpose(1, 2))
@@ -153,10 +165,19 @@ class ScanModule(nn.Module):
         clipped = F.leaky_relu(s, self.options.slope)
         return (self.options.sharpness * clipped / clipped.norm(dim=-1, keepdim=True).clamp(min=1e-8)).exp()
 
-    def _pooled(self, grounding: torch.Tensor) -> torch.Tensor:
+    def _pooled(self, grounding: torch.Tensor, there: torch.Tensor | None) -> torch.Tensor:
         if self.options.pooling == "average":
-            return grounding.mean(dim=-1)
+            return mean_over(grounding, there)
+        if there is not None:
+            grounding = grounding.masked_fill(there == 0, -torch.inf)
         return torch.logsumexp(6.0 * grounding, dim=-1) / 6.0
+
+
+def mean_over(values: torch.Tensor, there: torch.Tensor | None) -> torch.Tensor:
+    """Mean of (captions, images, regions) over the regions that are there (images, regions)."""
+    if there is None:
+        return values.mean(dim=-1)
+    return (values * there).sum(dim=-1) / there.sum(dim=-1)
 
 
 def by_length(words: torch.Tensor, counts: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
@@ -187,4 +208,4 @@ def weights_of(model: ScanModule) -> dict[str, Array]:
         for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             found[f"gru_{part}"] = getattr(model.gru, f"{part}_l0")
             found[f"gru_{part}_reverse"] = getattr(model.gru, f"{part}_l0_reverse")
-    return {key: value.detach().numpy().copy() for key, value in found.items()}
+    return {key: value.detach().cpu().numpy().copy() for key, value in found.items()}

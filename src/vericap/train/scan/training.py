@@ -18,9 +18,10 @@ import torch
 
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array
-from vericap.train import losses
-from vericap.train.data import PER_IMAGE, Draw
-from vericap.train.scan.data import ScanSource, ScanStep, TextStates, WordTensors
+from vericap.models.described import text_side
+from vericap.train import losses, parallel
+from vericap.train.data import Draw
+from vericap.train.scan.data import ScanPart, ScanSource, ScanStep, TextStates, WordTensors
 from vericap.train.scan.export import export
 from vericap.train.scan.network import ScanModule, ScanOptions
 from vericap.train.trainer import Losses, Trainer, TrainPlan
@@ -36,20 +37,23 @@ class ScanTask:
         self.model, self.sources, self.options = model, list(sources), model.options
         self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
         self._validation = validation
-        self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32))
-        self._targets = {held: self._graded(1 + held) for held in (0, self.options.references)}
+        self._places = validation.places
+        sentences = np.asarray(validation.sentences, dtype=np.float32)
+        self._pairs = near_pairs(sentences, self._places)
+        self._targets = {held: self._graded(sentences, 1 + held) for held in (0, self.options.references)}
         self._mean = _mean_word(sources[0]) if self.options.teacher != "sentences" else torch.zeros(())
 
-    def _graded(self, first: int) -> Array:
+    def _graded(self, sentences: Array, first: int) -> Array:
         """What the captions of an image from the first-th on say of the candidates of the graded pairs."""
         rows, columns, target = self._pairs
+        numbers = self._places.columns[columns]
         if first > 1:
-            sentences = np.asarray(self._validation.sentences, dtype=np.float32)
-            others = sentences[:, first:].mean(axis=1)
-            target = (others[rows] * sentences.reshape(-1, sentences.shape[-1])[columns]).sum(axis=1)
+            later = self._places.there(np.arange(len(sentences))) & (np.arange(self._places.each) >= first)
+            others = (sentences * later[..., None]).sum(axis=1) / np.maximum(later.sum(axis=1), 1)[:, None]
+            target = (others[rows] * sentences.reshape(-1, sentences.shape[-1])[numbers]).sum(axis=1)
         if self._validation.claims is None:
             return target
-        return losses.half(target, self._validation.claims.graded(rows, columns, first))
+        return losses.half(target, self._validation.claims.graded(rows, numbers, first))
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options, model, k = self.options, self.model, self.options.captions
@@ -62,9 +66,7 @@ class ScanTask:
             references=options.references,
             words=options.teacher != "sentences",
         )
-        regions, words = model.regions(batch.features), model.words(batch.candidates)
-        contexts = self._contexts(regions, batch.references) if batch.references else None
-        scores, told = model.score(regions, words, batch.candidates.counts, contexts)
+        scores, told = self._scores(batch.parts)
         first = scores[:, torch.arange(len(scores)) * k]
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
@@ -72,13 +74,29 @@ class ScanTask:
         contrast = losses.info_nce(first, model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
-        similar = batch.similar(self._mean)
+        similar = batch.similar(self._mean.to(scores.device))
         distilled = losses.distillation(scores, batch.target(similar), model.scale, model.bias)
         found = {"distilled": distilled, "contrast": contrast}
         if told is not None:
             target = batch.target(similar, held=True)
             found["both"] = losses.distillation((scores + told) / 2, target, model.both_scale, model.both_bias)
         return {"loss": distilled + options.contrast * contrast + found.get("both", 0.0), **found}
+
+    def _scores(self, parts: list[ScanPart]) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """All images of the step with all candidates, and relevance to references: rows of this process's images are
+        computed here, with the words of all processes."""
+        model = self.model
+        words = torch.cat([parallel.gather(model.words(part.candidates)) for part in parts])
+        counts = torch.cat([part.candidates.gathered() for part in parts])
+        scores, told = [], []
+        for part in parts:
+            regions = model.regions(part.images.features, part.images.mask)
+            contexts = self._contexts(regions, part.references) if part.references else None
+            found, also = model.score(regions, words, counts, contexts, part.images.mask)
+            scores.append(parallel.gather(found))
+            if also is not None:
+                told.append(parallel.gather(also))
+        return torch.cat(scores), torch.cat(told) if told else None
 
     def _contexts(self, regions: torch.Tensor, text: WordTensors) -> torch.Tensor:
         """Mean unit context of the references of every image (image * references + j)."""
@@ -90,7 +108,10 @@ class ScanTask:
         """Retrieval and agreement; with references, `agreement` is that of image and references together."""
         scores, both = self.matrices(self._validation)
         rows, columns, _ = self._pairs
-        found = {"agreement": agreement(scores, (rows, columns, self._targets[0])), **recall(scores)}
+        found = {
+            "agreement": agreement(scores, (rows, columns, self._targets[0])),
+            **recall(scores, owners=self._places.owners),
+        }
         if both is not None:
             found["image"] = found["agreement"]
             found["agreement"] = agreement(both, (rows, columns, self._targets[self.options.references]))
@@ -98,30 +119,31 @@ class ScanTask:
 
     def matrices(self, source: ScanSource) -> tuple[Array, Array | None]:
         """Scores of all images with all captions: the image alone, and with references (captions after the first)."""
-        regions = self.model.regions(torch.from_numpy(np.asarray(source.features[:], dtype=np.float32)))
-        each = self.options.references
-        given = (np.arange(len(source))[:, None] * PER_IMAGE + 1 + np.arange(each)).reshape(-1)
+        shown, columns, each = source.shown(slice(None)), source.read.columns, self.options.references
+        regions = self.model.regions(shown.features, shown.mask)
+        given = (np.arange(len(source))[:, None] * source.per_image + 1 + np.arange(each)).reshape(-1)
         contexts = self._contexts(regions, source.text.read(given)) if each else None
-        scores = np.empty((len(source), len(source) * PER_IMAGE), dtype=np.float32)
+        scores = np.empty((len(source), len(columns)), dtype=np.float32)
         both = np.empty_like(scores) if each else None
-        for start in range(0, scores.shape[1], 200):
-            columns = slice(start, min(start + 200, scores.shape[1]))
-            text = source.text.read(range(columns.start, columns.stop))
+        for start in range(0, len(columns), 200):
+            some = slice(start, start + 200)
+            text = source.text.read(columns[some])
             words = self.model.words(text)
             for first in range(0, len(regions), 50):
                 rows = slice(first, first + 50)
                 given_here = contexts[rows] if contexts is not None else None
-                found, told = self.model.score(regions[rows], words, text.counts, given_here)
-                scores[rows, columns] = found
+                mask = shown.mask[rows] if shown.mask is not None else None
+                found, told = self.model.score(regions[rows], words, text.counts, given_here, mask)
+                scores[rows, some] = found.cpu()
                 if both is not None and told is not None:
-                    both[rows, columns] = (found + told) / 2
+                    both[rows, some] = ((found + told) / 2).cpu()
         return scores, both
 
 
 def _mean_word(source: ScanSource) -> torch.Tensor:
     if not isinstance(source.text, TextStates):
         raise VericapError("the teacher that compares words needs token states; choose words='states'")
-    return torch.from_numpy(source.text.mean())
+    return torch.as_tensor(source.text.mean())
 
 
 def train(
@@ -132,7 +154,8 @@ def train(
     *,
     plan: TrainPlan,
     options: ScanOptions,
-    fingerprint: str,
+    features: dict[str, Any],
+    text_encoder: str,
     words: Sequence[str] | None = None,
     start: tuple[Array, dict[str, Array] | None] | None = None,
     before: tuple[Mapping[str, Array], dict[str, Any]] | None = None,
@@ -143,18 +166,22 @@ def train(
 ) -> dict[str, Any]:
     """Train, estimate the covariance of context vectors, export `scan.safetensors` and `meta.json`.
 
+    `features` says what the regions are (`FeatureStore.trained_on`), `text_encoder` whose states are read.
     `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
     where the projections and the GRU's embeddings begin; `before` is an earlier model to go on from,
     its weights and what it was trained on.
     """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
-    if options.references and options.captions + options.references > min(source.per_image for source in sources):
+    fewest = min(source.read.fewest for source in [*sources, validation])
+    if options.references and options.captions + options.references > fewest:
         raise VericapError(
-            f"{options.captions} candidates and {options.references} references need as many captions of every image"
+            f"{options.captions} candidates and {options.references} references need as many captions of every image; "
+            f"there is one with {fewest}"
         )
     torch.manual_seed(plan.seed)
-    model = ScanModule(options, int(sources[0].features.shape[-1]), words)
+    states = sources[0].sentences.shape[-1]
+    model = ScanModule(options, int(sources[0].features.shape[-1]), words, states=states)
     if start is not None and options.words == "states":
         model.start_from(*start)
     if vectors is not None and options.words == "gru":
@@ -165,14 +192,17 @@ def train(
         model.begin_with(before[0])
         describe["before"] = before[1]
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
-    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+    seen = {**describe, "features": features, **text_side(text_encoder)}
+    trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)
     task = ScanTask(model, sources, shares, validation, plan.seed)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best, "shrinkage": shrinkage}
     meta = {
         "name": name,
-        "fingerprint": fingerprint,
+        "fingerprint": features["fingerprint"],
+        "features": features,
+        **text_side(text_encoder),
         "words": options.words,
         "attention": asdict(options.attention()),
         "standardise": not options.encoder,
@@ -183,5 +213,6 @@ def train(
     }
     if words is not None:
         meta["vocabulary"] = list(words)
-    export(model, Path(output), meta, sources[0], shrinkage)
+    if parallel.rank() == 0:
+        export(model, Path(output), meta, sources[0], shrinkage)
     return trained

@@ -1,7 +1,7 @@
 """Train the image-sentence encoder on region features in a store, the backbone being finished.
 
-The store must hold the images of --captions (COCO caption files) and of the Flickr8k folder whose dev photos
-validate; --flickr8k trains on its 6,000 training photos too. Features are read from the store as they are needed.
+The store must hold the images of --captions, and of Flickr8k where its photos train or validate; features of any width
+and number of regions, the first of which is the whole image. They are read from the store as they are needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vericap.core.shipped import weights
-from vericap.train import claims, kept, options
+from vericap.train import claims, kept, options, parallel
+from vericap.train.data import Captioned
 from vericap.train.vse import training
 from vericap.vision.store import FeatureStore
 
@@ -25,13 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    parallel.start(args.device)
     store, work = FeatureStore(args.features), options.work_folder(args)
-    sources = []
-    for name, part in options.parts(args, store):
-        windows: Any = kept.StoreFeatures(store, part.keys)
-        said = claims.of(part, work, name, threads=args.threads) if args.teacher == "claims" else None
-        sources.append(training.VseSource(windows, kept.sentences(part, work, name, threads=args.threads), said))
-    *learned, validation = sources
+    options.check_whole(store)
+    encoder = options.reader(args)
+
+    parts = list(options.parts(args, store))
+
+    def source(name: str, part: Captioned) -> training.VseSource:
+        windows = kept.StoreFeatures(store, part.keys)
+        each = part.most if name == "dev" else options.captions_each(parts[:-1])
+        more: dict[str, Any] = {"each": each, "threads": args.threads}
+        said = claims.of(part, work, name, encoder, **more) if args.teacher == "claims" else None
+        return training.VseSource(windows, kept.sentences(part, work, name, encoder, **more), said, part.places(each))
+
+    *learned, validation = parallel.first(lambda: [source(*part) for part in parts])
     share = options.shares(args.batch, len(learned))
     chosen = training.VseOptions(
         batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate, teacher=args.teacher
@@ -43,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         plan=options.plan_of(args),
         options=chosen,
-        fingerprint=store.fingerprint,
+        features=store.trained_on(),
+        text_encoder=options.text_encoder(args),
         start=weights(args.start, "vse") if args.start else None,
         name=args.name,
     )

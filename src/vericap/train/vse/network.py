@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from vericap.core.errors import VericapError
 from vericap.core.shipped import write_meta
 from vericap.core.typing import Array
 
@@ -18,7 +19,7 @@ from vericap.core.typing import Array
 class VseHead(nn.Module):
     """Windows into the sentence space, and the score of captions."""
 
-    def __init__(self, width: int = 1280, space: int = 384, hidden: int = 768) -> None:
+    def __init__(self, width: int, space: int, hidden: int = 768) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width, elementwise_affine=False)
         self.linear = nn.Linear(width, space)
@@ -35,6 +36,11 @@ class VseHead(nn.Module):
         with torch.no_grad():
             for name in ("linear", "hidden", "output"):
                 layer = getattr(self, name)
+                if layer.weight.shape != weights[name].shape:
+                    raise VericapError(
+                        f"the encoder to begin with has a layer '{name}' of shape {weights[name].shape}, not "
+                        f"{tuple(layer.weight.shape)}: features of another width, or other options"
+                    )
                 layer.weight.copy_(torch.from_numpy(np.asarray(weights[name], dtype=np.float32)))
                 layer.bias.copy_(torch.from_numpy(np.asarray(weights[f"{name}_bias"], dtype=np.float32)))
             self.sharpness.fill_(float(np.log(weights["sharpness"])))
@@ -43,12 +49,26 @@ class VseHead(nn.Module):
         x = self.norm(features)
         return F.normalize(self.linear(x) + self.output(F.relu(self.hidden(x))), dim=-1)
 
-    def score(self, regions: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
-        """(images, regions, d) and (captions, d) -> (images, captions)."""
+    def score(self, regions: torch.Tensor, texts: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """(images, regions, d) and (captions, d) -> (images, captions); `mask` (images, regions): which are there."""
         images, count, width = regions.shape
         cosines = (regions.reshape(images * count, width) @ texts.t()).view(images, count, -1)
-        weights = torch.softmax(cosines[:, 1:] * self.sharpness.exp(), dim=1)
-        return 0.5 * cosines[:, 0] + 0.5 * (weights * cosines[:, 1:]).sum(dim=1)
+        return whole_and_parts(cosines, self.sharpness.exp(), mask)
+
+
+def whole_and_parts(cosines: torch.Tensor, sharpness: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Half the whole image (region 0), half the other regions, the better ones weighing more: (images, regions,
+    captions) -> (images, captions). An image with no region besides itself is the whole image alone."""
+    whole, windows = cosines[:, 0], cosines[:, 1:]
+    if not windows.shape[1]:
+        return whole
+    logits = windows * sharpness
+    if mask is None or bool(mask.all()):
+        return 0.5 * whole + 0.5 * (torch.softmax(logits, dim=1) * windows).sum(dim=1)
+    inside = mask[:, 1:, None]
+    some = inside.any(dim=1)
+    weights = torch.softmax(logits.masked_fill(~inside & some[:, None], -torch.inf), dim=1)
+    return 0.5 * whole + 0.5 * torch.where(some, (weights * windows).sum(dim=1), whole)
 
 
 class HeadedModule(nn.Module):
@@ -58,11 +78,11 @@ class HeadedModule(nn.Module):
 
 
 class VseModule(HeadedModule):
-    """The head alone, on pooled windows (n, windows, 1280) of a finished backbone."""
+    """The head alone, on regions (n, regions, width) of a finished extractor."""
 
-    def __init__(self, hidden: int, start: Mapping[str, Array] | None = None) -> None:
+    def __init__(self, width: int, space: int, hidden: int, start: Mapping[str, Array] | None = None) -> None:
         super().__init__()
-        self.head = VseHead(hidden=hidden)
+        self.head = VseHead(width, space, hidden)
         if start is not None:
             self.head.begin_with(start)
 
@@ -71,8 +91,8 @@ class VseModule(HeadedModule):
         return found
 
 
-def save_encoder(head: VseHead, folder: Path, features: str, *, name: str, trained: dict[str, Any]) -> None:
-    """Write `vse.safetensors` (float16) and its meta.json; `features` is the extractor's fingerprint."""
+def save_encoder(head: VseHead, folder: Path, about: dict[str, Any]) -> None:
+    """Write `vse.safetensors` (float16) and its meta.json; `about` says name, fingerprint and more."""
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,13 +105,7 @@ def save_encoder(head: VseHead, folder: Path, features: str, *, name: str, train
         "output_bias": head.output.bias,
         "sharpness": head.sharpness.exp(),
     }
-    halved = {key: value.detach().numpy().astype(np.float16) for key, value in weights.items()}
+    halved = {key: value.detach().cpu().numpy().astype(np.float16) for key, value in weights.items()}
     save_file(halved, folder / "vse.safetensors")
-    describe = {
-        "name": name,
-        "fingerprint": features,
-        "licence": "Apache-2.0",
-        "source": "trained by `vericap train backbone`, `vericap train vse`; text side: the shipped sentence encoder",
-        "trained": trained,
-    }
-    write_meta(folder, describe)
+    source = "trained by `vericap train backbone`, `vericap train vse`"
+    write_meta(folder, {**about, "licence": "Apache-2.0", "source": source})

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from vericap.core.typing import Array
-from vericap.train import losses
+from vericap.core.typing import Array, Bools, Floats32, Ints
+from vericap.models.described import text_side
+from vericap.train import losses, parallel
 from vericap.train.claims import ClaimTable, ClaimTensors, halved
-from vericap.train.data import PER_IMAGE, Draw
+from vericap.train.data import CaptionPlaces, Draw
 from vericap.train.trainer import Losses, Trainer, TrainPlan
 from vericap.train.validate import agreement, near_pairs, recall
 from vericap.train.vse.network import HeadedModule, VseModule, save_encoder
@@ -43,14 +44,28 @@ class VseOptions:
 
 @dataclass
 class VseSource:
-    """Photos' lower outputs (n, h, w, 120) float16 and captions' centred unit vectors (n, k, 384)."""
+    """Regions (n, regions, width), or photos' lower outputs (n, h, w, 120), and captions' centred unit vectors
+    (n, k, d)."""
 
-    maps: Array
+    maps: Any  # an array, or what reads its rows from a store (train.kept.StoreFeatures)
     texts: Array
-    claims: ClaimTable | None = None  # of all five captions, for the teacher that compares claims
+    claims: ClaimTable | None = None  # of the same captions, for the teacher that compares claims
+    places: CaptionPlaces | None = None  # where images have different numbers of captions
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def captions(self, each: int) -> CaptionPlaces:
+        """Which of the first `each` captions are there."""
+        return (self.places or CaptionPlaces.full(len(self), self.texts.shape[1])).first(each)
+
+    def mask(self, rows: slice | Ints) -> Bools | None:
+        """Which regions are there, where some are not."""
+        mask: Bools | None = getattr(self.maps, "mask", None)
+        return None if mask is None else mask[rows]
+
+    def vectors(self, rows: slice | Ints, each: int) -> Floats32:
+        return np.asarray(self.texts[rows, :each], dtype=np.float32)
 
 
 class VseTask:
@@ -71,7 +86,10 @@ class VseTask:
         self._draw = Draw(len(main), options.batch - share, seed)
         self._draw_extra = Draw(len(extra), share, seed + 1) if extra is not None else None
         self._validation = validation
-        self._pairs = halved(near_pairs(np.asarray(validation.texts, dtype=np.float32)), validation.claims)
+        every = validation.captions(validation.texts.shape[1])
+        texts = validation.vectors(slice(None), every.each)
+        self._pairs = halved(near_pairs(texts, every), validation.claims)
+        self._columns, self._owners = every.columns, every.owners
 
     @property
     def _sources(self) -> list[tuple[VseSource, Draw]]:
@@ -81,31 +99,26 @@ class VseTask:
         return both
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
-        regions, texts, said = [], [], []
-        for source, draw in self._sources:
-            rows = draw.batch(step)
-            x = torch.from_numpy(np.ascontiguousarray(source.maps[rows])).float()
-            if self.options.mirror:
-                mirrored = torch.from_numpy(generator.random(len(x)) < 0.5)
-                x[mirrored] = x[mirrored].flip(2)
-            regions.append(self.model(x))
-            texts.append(torch.from_numpy(np.asarray(source.texts[rows, : self._captions], dtype=np.float32)))
-            if source.claims is not None:
-                said.append(source.claims.of_images(rows))
-        captions = torch.cat(texts)
+        parts = [(source, draw.batch(step)) for source, draw in self._sources]
+        regions = [self._regions(source, rows, generator) for source, rows in parts]
+        captions = torch.cat([torch.as_tensor(source.vectors(rows, self._captions)) for source, rows in parts])
+        places = [source.captions(self._captions) for source, _ in parts]
+        there = torch.as_tensor(np.concatenate([own.there(rows) for own, (_, rows) in zip(places, parts)]))
+        said = [source.claims.of_images(rows) for source, rows in parts if source.claims is not None]
         near, near_said = self._near(captions, generator)
-        images, each = captions.shape[:2]
         if said:
-            each = _CLAIMING
-            picked = np.stack([generator.permutation(PER_IMAGE)[:each] for _ in range(images)])
-            candidates, target = claimed(
-                captions, near, ClaimTensors.joined([*said, *near_said]), torch.from_numpy(picked)
-            )
+            drawn = [own.drawn(rows, _CLAIMING, generator) for own, (_, rows) in zip(places, parts)]
+            own = torch.as_tensor(np.concatenate(drawn))
+            claims = ClaimTensors.joined([*said, *near_said])
+            candidates, target = claimed(captions, near, claims, own, there)
+            counts = torch.full((len(captions),), _CLAIMING)
         else:
-            candidates, target = losses.teacher(captions, near)
+            candidates, target = losses.teacher(captions, near, there)
+            counts = there.sum(dim=1)
         head = self.model.head
-        scores = head.score(torch.cat(regions), candidates)
-        own = torch.arange(images) * each + torch.from_numpy(generator.integers(0, each, images))
+        scores = torch.cat([parallel.gather(head.score(own, candidates, mask)) for own, mask in regions])
+        chosen = (torch.as_tensor(generator.random(len(counts))) * counts).long()
+        own = torch.cumsum(counts, 0) - counts + chosen
         distilled = losses.distillation(scores, target, head.scale, head.bias)
         contrast = losses.info_nce(scores[:, own], head.temperature.exp())
         return {
@@ -114,44 +127,61 @@ class VseTask:
             "contrast": contrast,
         }
 
+    def _regions(
+        self, source: VseSource, rows: Ints, generator: np.random.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Regions of this process's images in the sentence space, and which are there."""
+        mirrored = generator.random(len(rows)) < 0.5 if self.options.mirror else np.zeros(len(rows), dtype=bool)
+        mine = parallel.part(len(rows))
+        x = torch.as_tensor(np.ascontiguousarray(source.maps[rows[mine]])).float()
+        turned = torch.as_tensor(mirrored[mine])
+        if self.options.mirror:
+            x[turned] = x[turned].flip(2)
+        mask = source.mask(rows[mine])
+        return self.model(x), None if mask is None else torch.as_tensor(mask)
+
     def _near(self, captions: torch.Tensor, generator: np.random.Generator) -> tuple[torch.Tensor, list[ClaimTensors]]:
         """Vectors of near captions of a random pool, and what they claim."""
         sources = [source for source, _ in self._sources]
         pools, places, images = [], [], max(self.options.pool // captions.shape[1] // len(sources), 1)
         for number, source in enumerate(sources):
             rows = np.sort(generator.integers(0, len(source), images))
-            near = np.asarray(source.texts[rows, : self._captions], dtype=np.float32)
-            pools.append(near.reshape(-1, captions.shape[-1]))
-            numbers = (rows[:, None] * PER_IMAGE + np.arange(self._captions)).reshape(-1)
+            own = source.captions(self._captions).there(rows)
+            pools.append(source.vectors(rows, self._captions)[own])
+            numbers = (rows[:, None] * source.texts.shape[1] + np.arange(self._captions))[own]
             places.append(np.stack([np.full(len(numbers), number), numbers], axis=1))
-        pool = torch.from_numpy(np.concatenate(pools))
+        pool = torch.as_tensor(np.concatenate(pools))
         if self.main.claims is None:
             return pool[losses.harder(captions, pool, self.options.near)], []
         chosen = losses.harder(captions, pool, self.options.near // 4)  # comparing claims takes longer
-        which = np.concatenate(places)[chosen.numpy()]
+        which = np.concatenate(places)[chosen.cpu().numpy()]
         order = np.argsort(which[:, 0], kind="stable")  # those of one source together
         said = [s.claims.read(which[which[:, 0] == n, 1]) for n, s in enumerate(sources) if s.claims is not None]
-        return pool[chosen[torch.from_numpy(order)]], said
+        return pool[chosen[torch.as_tensor(order)]], said
 
     def validate(self) -> dict[str, float]:
-        regions = []
-        for start in range(0, len(self._validation), 50):
-            maps = np.ascontiguousarray(self._validation.maps[start : start + 50])
-            regions.append(self.model(torch.from_numpy(maps).float()))
-        texts = np.asarray(self._validation.texts, dtype=np.float32)
-        flat = torch.from_numpy(texts.reshape(-1, texts.shape[-1]))
-        scores = torch.cat([self.model.head.score(part, flat) for part in regions]).numpy()
-        return {"agreement": agreement(scores, self._pairs), **recall(scores)}
+        validation, head = self._validation, self.model.head
+        texts = validation.vectors(slice(None), validation.texts.shape[1])
+        flat = torch.as_tensor(texts.reshape(-1, texts.shape[-1])[self._columns])
+        rows = []
+        for start in range(0, len(validation), 50):
+            some = slice(start, start + 50)
+            regions = self.model(torch.as_tensor(np.ascontiguousarray(validation.maps[some])).float())
+            mask = validation.mask(some)
+            rows.append(head.score(regions, flat, None if mask is None else torch.as_tensor(mask)))
+        scores = torch.cat(rows).cpu().numpy()
+        return {"agreement": agreement(scores, self._pairs), **recall(scores, owners=self._owners)}
 
 
 def claimed(
-    captions: torch.Tensor, near: torch.Tensor, said: ClaimTensors, own: torch.Tensor
+    captions: torch.Tensor, near: torch.Tensor, said: ClaimTensors, own: torch.Tensor, there: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Candidates (own (images, k) captions, then near ones) and their target: half likeness of sentences, half of
-    claims."""
-    every = torch.ones(captions.shape[:2])
+    claims. `there` (images, n) says which captions count."""
+    every = torch.ones(captions.shape[:2]) if there is None else there.float()
     target = losses.held_out(losses.cosines(captions, own), own, every)
-    target = torch.cat([target, captions.mean(dim=1) @ near.t()], dim=1)
+    mean = (captions * every[..., None]).sum(dim=1) / every.sum(dim=1, keepdim=True)
+    target = torch.cat([target, mean @ near.t()], dim=1)
     claimed = said.compared(own).target(every)
     candidates = captions[torch.arange(len(own))[:, None], own].flatten(0, 1)
     return torch.cat([candidates, near]), losses.half(target, claimed)
@@ -164,30 +194,35 @@ def train_encoder(
     output: str | Path,
     *,
     plan: TrainPlan,
-    fingerprint: str,
+    features: dict[str, Any],
+    text_encoder: str,
     options: VseOptions | None = None,
     start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
     name: str = "vericap-vse",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train the head alone on windows of a finished backbone (`maps` of the sources: (n, windows, 1280)).
+    """Train the head alone on regions of a finished extractor (`maps` of the sources: (n, regions, width)).
 
-    `start` are weights and meta file of an encoder this one begins with.
+    `features` says what they are (`FeatureStore.trained_on`); `start` are weights and meta file of an encoder this one
+    begins with.
     """
     options = options or VseOptions(mirror=False, head_rate=5e-4)
     torch.manual_seed(plan.seed)
-    model = VseModule(options.hidden, start[0] if start else None)
+    model = VseModule(int(main.maps.shape[-1]), main.texts.shape[-1], options.hidden, start[0] if start else None)
     groups = [{"params": list(model.parameters()), "lr": options.head_rate}]
     describe: dict[str, Any] = {
         "options": asdict(options),
         "photos": [len(main), 0 if extra is None else len(extra)],
     }
     if start is not None:
-        describe["before"] = start[1].get("trained", {})
-    trainer = Trainer(model, groups, plan, output, describe=describe, quiet=quiet)
+        describe["before"] = {**start[1].get("trained", {}), "fingerprint": start[1].get("fingerprint")}
+    seen = {**describe, "features": features, **text_side(text_encoder)}
+    trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)
     task = VseTask(model, main, extra, validation, options, plan.seed)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
-    save_encoder(model.head, Path(output) / "vse", fingerprint, name=name, trained=trained)
+    if parallel.rank() == 0:
+        known = {"name": name, "fingerprint": features["fingerprint"], "features": features}
+        save_encoder(model.head, Path(output) / "vse", {**known, **text_side(text_encoder), "trained": trained})
     return trained
