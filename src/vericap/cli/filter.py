@@ -19,7 +19,6 @@ from typing import Any
 from vericap.cli import common
 from vericap.core.errors import VericapError
 from vericap.core.table import Table
-from vericap.io.records import Fields
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--shard-size", type=common.positive, default=10_000, metavar="N", help="samples of a tar (10000)"
     )
+    group.add_argument(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="go on where an earlier run stopped; its state is beside the output, or in DIR",
+    )
     group.add_argument("--json", action="store_true", help="print counts and cuts for programs")
     group = parser.add_argument_group("scoring")
     group.add_argument("--lang", default="en", help="language of the captions (default: en)")
@@ -55,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--df", default="corpus", metavar="FILE|coco-val", help="document frequencies of CIDEr")
     group.add_argument("--workers", type=common.positive, default=1, metavar="N", help="processes to use (default: 1)")
     group.add_argument("--threads", type=common.positive, default=0, metavar="N", help="threads of each network")
+    group.add_argument("--device", default="", metavar="NAME", help="of networks: cpu, cuda, directml, coreml, auto")
     group.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     common.add_cache(group)
     group.add_argument("--quiet", "-q", action="store_true", help="no histograms, no notes")
@@ -69,13 +76,13 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     rejected = None if args.rejected == "none" or args.dry_run else args.rejected or rejected_name(args.output)
-    with open_input(
-        args.input, args.references, format=args.format, reference_format=args.reference_format, fields=fields(args)
-    ) as source:
+    with open_input(args.input, args.references, **common.reading(args)) as source:
         if not args.dry_run:
             check_outputs(args.output, rejected, source.paths)
         filtering = Filtering(source, wish(args), common.settings(args))
-        outcome = filtering.run(None if args.dry_run else args.output, rejected)
+        outcome = filtering.run(None if args.dry_run else args.output, rejected, resume=args.resume)
+    if outcome.before is not None:
+        return _done_before(args, outcome.before)
     _tell(args, outcome)
     if not args.quiet:
         for text in outcome.notes:
@@ -84,17 +91,19 @@ def run(args: argparse.Namespace) -> int:
     return 1 if outcome.problems else 0
 
 
+def _done_before(args: argparse.Namespace, summary: dict[str, Any]) -> int:
+    if args.json:
+        print(json.dumps(summary, ensure_ascii=False, indent=2))
+    else:
+        print(f"done before: {summary['kept']} of {summary['records']} records kept")
+    return 1 if summary["problems"] else 0
+
+
 def _check(args: argparse.Namespace) -> None:
     if args.input is None or (args.output is None and not args.dry_run):
         raise VericapError("name an INPUT and an OUTPUT (or --dry-run)")
     if not args.keep:
         raise VericapError("say what to keep, for example: `keep='vse>=0.3 & !url'`")
-
-
-def fields(args: argparse.Namespace) -> Fields:
-    """Names of the input's columns, where the command line gives any."""
-    given = {name: getattr(args, f"{name}_field", None) or "" for name in ("caption", "image", "id", "references")}
-    return Fields(**given)
 
 
 def wish(args: argparse.Namespace) -> Any:
@@ -119,7 +128,7 @@ def _tell(args: argparse.Namespace, outcome: Any) -> None:
 
     told = outcome.summary
     if args.json:
-        print(json.dumps(as_dict(outcome), ensure_ascii=False, indent=2))
+        print(json.dumps(outcome.as_dict(), ensure_ascii=False, indent=2))
         return
     if not args.quiet:
         for name, histogram in told.histograms.items():
@@ -129,15 +138,6 @@ def _tell(args: argparse.Namespace, outcome: Any) -> None:
     if args.cascade and not args.quiet:
         for label, count in told.scored.items():
             print(f"  {label} scored {count} records")
-
-
-def as_dict(outcome: Any) -> dict[str, Any]:
-    """The outcome as plain data."""
-    told = outcome.summary
-    cuts = {name: vars(cut) for name, cut in told.cuts.items()}
-    counts = {"records": told.read, "kept": told.kept, "rejected": told.rejected, "not best": told.not_best}
-    beside = {"cleaned": outcome.cleaned, "scored": told.scored, "cuts": cuts}
-    return {**counts, **beside, "problems": [str(problem) for problem in outcome.problems]}
 
 
 def rules_table() -> Table:

@@ -98,7 +98,7 @@ def test_cheap_conditions_come_first_and_dear_metrics_see_what_they_left() -> No
     found, states = selected(text, CAPTIONS, cascade=True)
     assert [str(condition) for condition in found.judge.conditions] == ["words>=2", "vowels>=0.2", "consonants<=0.3"]
     assert failed(states) == [KEPT, 0, 0, 0, 1, 2, 1, KEPT, 0, 0]
-    assert found.summary.scored == {"consonants": 3, "vowels": 5}
+    assert found.summary.scored == {"vowels": 5, "consonants": 3}
     assert found.summary.kept == 2
     assert found.summary.rejected == {"words>=2": 5, "vowels>=0.2": 2, "consonants<=0.3": 1}
     assert found.summary.unjudged == 1  # the fox has an x

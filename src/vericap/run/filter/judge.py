@@ -39,8 +39,6 @@ class Judge:
         self.sources, self.settings, self.cascade = sources, settings or Settings(), cascade
         self.stages = plan.stages(sources, self.settings)
         self.conditions: list[Node] = [condition for stage in self.stages for condition in stage.conditions]
-        self.scored = dict.fromkeys(sources.metrics, 0)  # metric -> records it has seen
-        self.first_problem: dict[str, str] = {}  # metric -> why it could not judge the first record it could not judge
         self._runs: dict[tuple[str, ...], Run] = {}
         self._checked: set[str] = set()
         if self.settings.df == "corpus" and any(metric.prepares for metric in sources.metrics.values()):
@@ -115,7 +113,6 @@ class Judge:
         result = self._run(able).score(samples) if able else None
         for label in labels:
             state.scored[label][rows] = True
-            self.scored[label] = self.scored.get(label, 0) + len(rows)
             if result is not None and label in able:
                 self._fill(state, result, label, rows)
 
@@ -145,7 +142,6 @@ class Judge:
         for place, reason in statistics.problems.items():
             if statistics.undefined(place):
                 own[int(rows[place])] = reason
-                self.first_problem.setdefault(label, f"{result.ids[place]}: {reason}")
 
     def _part(self, statistics: Statistics, part: str) -> Array:
         if part in statistics.columns:

@@ -45,9 +45,10 @@ class Stage:
 
 
 def cost(metrics: Iterable[Metric], settings: Settings) -> Cost:
-    """What metrics cost for one caption, by the analyses they declare."""
+    """What metrics cost for one caption, by the analyses they declare; one without any is dearer than a text rule."""
+    metrics = list(metrics)
     keys = closure((key for metric in metrics for key in metric.requires(settings)), settings)
-    return sum(key.pixels for key in keys), sum(key.cost for key in keys)
+    return sum(key.pixels for key in keys), len(metrics) + sum(key.cost for key in keys)
 
 
 def stages(sources: Sources, settings: Settings) -> tuple[Stage, ...]:

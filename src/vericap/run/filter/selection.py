@@ -13,9 +13,11 @@ from vericap.run.filter import truth
 from vericap.run.filter.histogram import Histogram
 from vericap.run.filter.judge import Judge
 from vericap.run.filter.state import KEPT, NOT_BEST, UNREADABLE, Rows, State
+from vericap.run.filter.stored import Stored
 from vericap.run.filter.tree import Comparison, Share, leaves
 from vericap.run.filter.truth import Cut
 
+LAST = 99  # the number of the pass in which only what is kept is scored
 Piece = TypeVar("Piece")  # some records of the input, as a reader gives them
 
 
@@ -31,6 +33,9 @@ class Summary:
     rejected: dict[str, int] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     scored: dict[str, int] = field(default_factory=dict)  # metric -> records it has seen
+    first_problem: dict[str, str] = field(
+        default_factory=dict
+    )  # metric -> the first record it could not judge, and why
     histograms: dict[str, Histogram] = field(default_factory=dict)
 
 
@@ -44,6 +49,7 @@ class Selection(Generic[Piece]):
     rows : the records of a piece.
     best : a column: of several captions of one image only the one with its best value is kept.
     extra : columns that no condition reads, scored for what is kept: to sort by, or to be written.
+    stored : where decisions are kept, so that a run that is cut short can go on.
     """
 
     def __init__(
@@ -54,8 +60,9 @@ class Selection(Generic[Piece]):
         *,
         best: str = "",
         extra: Sequence[str] = (),
+        stored: Stored | None = None,
     ) -> None:
-        self.judge, self.source, self.rows = judge, source, rows
+        self.judge, self.source, self.rows, self.stored = judge, source, rows, stored
         self.best, self.extra = best, tuple(dict.fromkeys([*extra, *([best] if best else [])]))
         self.summary = Summary(rejected={str(condition): 0 for condition in judge.conditions})
         self._images: dict[str, tuple[float, int, int]] = {}  # image -> value, piece, row of its best caption
@@ -70,26 +77,33 @@ class Selection(Generic[Piece]):
         for piece, rows, state in self._once() if self.passes == 1 else self._often():
             self._count(rows, state)
             yield piece, rows, state
-        self.summary.scored = dict(self.judge.scored)
 
     def _once(self) -> Iterator[tuple[Piece, Rows, State]]:
         """Nothing hangs on other records: a piece is done when it was seen."""
         (stages,) = segments(self.judge)
-        for piece in self.source:
+        for place, piece in enumerate(self.source):
             rows = self.rows(piece)
-            state = State.of(rows)
-            self.judge.work(rows, state, stages)
-            self._score_extra(rows, state)
+            state = self._known(0, place)
+            if state is None:
+                state = State.of(rows)
+                self.judge.work(rows, state, stages)
+                self._score_extra(rows, state)
+                self._keep(0, place, state)
             yield piece, rows, state
 
     def _often(self) -> Iterator[tuple[Piece, Rows, State]]:
         states: list[State] = []
-        for stages in segments(self.judge):
+        for number, stages in enumerate(segments(self.judge)):
             for place, piece in enumerate(self.source):
+                known = self._known(number, place)
                 rows = self.rows(piece)
                 if place == len(states):
                     states.append(State.of(rows))
-                self.judge.work(rows, states[place], stages)
+                if known is None:
+                    self.judge.work(rows, states[place], stages)
+                    self._keep(number, place, states[place])
+                else:
+                    states[place] = known
             cuts = self.judge.cut(states, stages[-1]) if self.judge.stages[stages[-1]].shares else {}
             self.summary.cuts.update({str(share): cut for share, cut in cuts.items()})
         if self.extra:
@@ -97,13 +111,25 @@ class Selection(Generic[Piece]):
         for piece, state in zip(self.source, states):
             yield piece, self.rows(piece), state
 
-    def _last_look(self, states: Sequence[State]) -> None:
+    def _known(self, number: int, place: int) -> State | None:
+        return None if self.stored is None else self.stored.load(number, place)
+
+    def _keep(self, number: int, place: int, state: State) -> None:
+        if self.stored is not None:
+            self.stored.save(number, place, state)
+
+    def _last_look(self, states: list[State]) -> None:
         """Scores that only what is kept needs, and the best caption of every image."""
-        for place, (piece, state) in enumerate(zip(self.source, states)):
+        for place, piece in enumerate(self.source):
             rows = self.rows(piece)
-            self._score_extra(rows, state)
+            known = self._known(LAST, place)
+            if known is None:
+                self._score_extra(rows, states[place])
+                self._keep(LAST, place, states[place])
+            else:
+                states[place] = known
             if self.best:
-                self._note_best(rows, state, place)
+                self._note_best(rows, states[place], place)
         if self.best:
             winners: dict[int, list[int]] = {}
             for _, place, row in self._images.values():
@@ -136,6 +162,11 @@ class Selection(Generic[Piece]):
         names = [str(condition) for condition in self.judge.conditions]
         for number, count in zip(*np.unique(state.failed[state.failed >= 0], return_counts=True)):
             told.rejected[names[number]] += int(count)
+        for label, seen in state.scored.items():
+            told.scored[label] = told.scored.get(label, 0) + int(seen.sum())
+        for label, own in state.problems.items():
+            for row, reason in sorted(own.items())[:1]:
+                told.first_problem.setdefault(label, f"{rows.samples[row].id}: {reason}")
         for row in np.flatnonzero(state.failed >= 0).tolist():
             told.unjudged += bool(state.unjudged(row, self.judge.labels))
         for name, source in self.judge.sources.of.items():
