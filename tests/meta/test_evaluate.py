@@ -50,6 +50,18 @@ def rated(n=60, seed=0, **options):
     )
 
 
+def test_fewer_references_than_asked_for_are_named():
+    data = rated()
+    few = evaluate(data, [overlap], references=48, resamples=20)
+    assert "48 references were asked for: 60 of 60 have fewer (3), which are all used" in few.notes
+    assert evaluate(data, [overlap], references=3, resamples=20).notes == []
+    data.references[0] = ("a dog",)
+    data.references[5] = ()
+    mixed = evaluate(data, [overlap], references=2, resamples=20)
+    assert "2 references were asked for: 2 of 60 have fewer (0-1), which are all used" in mixed.notes
+    assert "48 references were asked for" in curve_table([mixed, few]).text()
+
+
 def test_user_functions_and_metrics_side_by_side():
     found = evaluate(rated(), ["rouge-l", length, constant], resamples=100)
     assert found["length"].value > 0.5

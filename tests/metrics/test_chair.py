@@ -188,7 +188,7 @@ def test_by_hand(batch: Batch) -> None:
     assert aggregate(ChairS(), found.values) == pytest.approx(2 / 4)
     assert aggregate(ChairRecall(), found.values) == pytest.approx(4 / 8)
     assert found.columns["recall"].tolist() == pytest.approx([1 / 3, 1, 0, 1])
-    assert Chair().beside(found.values) == pytest.approx(
+    assert Chair().beside(found.values.sum(axis=0), 4) == pytest.approx(
         {"recall": 4 / 8, "mentions per caption": 7 / 4, "words per caption": 21 / 4}
     )
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from vericap.core.errors import VericapError
 from vericap.core.samples import Sample
 from vericap.metrics.mean import Mean
 from vericap.metrics.registry import make, resolve
+from vericap.metrics.scales import known_scales
 from vericap.run.engine import Run
 from vericap.run.plan import analysed
 
@@ -67,6 +70,60 @@ def test_nested_means_and_needs() -> None:
 def test_opposite_directions_are_refused() -> None:
     with pytest.raises(VericapError, match="lower is better"):
         Mean(["chair", "rouge-l"])
+
+
+NORMAL = NormalDist()
+
+
+def standing(metric: str, score: float, kind: int = 0) -> float:
+    """Share of human captions below a score, from the shipped means and spreads, by Python's own normal curve."""
+    scale = known_scales()[metric]
+    return NORMAL.cdf((score - scale.means[kind]) / scale.spreads[kind])
+
+
+def test_a_metric_without_bounds_brings_all_to_one_scale() -> None:
+    """log-probabilities differ ten times as much as VIFIDEL's scores: their plain mean is the language model alone."""
+    result = Run(resolve("vifidel,lm,mean(vifidel,lm)")).score(SAMPLES, confidence=True, resamples=20)
+    joined = result["mean(vifidel,lm)"]
+    wanted = [
+        (standing("vifidel", vifidel, 1) + standing("lm", lm)) / 2
+        for vifidel, lm in zip(result["vifidel"], result["lm"])
+    ]
+    assert joined == pytest.approx(wanted)
+    assert float(result.corpus["mean(vifidel,lm)"]) == pytest.approx(np.mean(wanted))
+    assert result.corpus["mean(vifidel,lm)"].signature.startswith("metric:mean|scale:coco-human-1|")
+    assert make("mean(vifidel,lm)").range == (0.0, 1.0)
+    assert result.statistics["mean(vifidel,lm)"].columns["lm"] == pytest.approx(result["lm"])
+
+
+def test_scores_with_and_without_references_have_scales_of_their_own() -> None:
+    bare = [Sample(s.id, s.candidate, (), objects=s.objects) for s in SAMPLES]
+    result = Run(resolve("vifidel,lm,mean(vifidel,lm)")).score(bare)
+    wanted = [
+        (standing("vifidel", vifidel, 0) + standing("lm", lm)) / 2
+        for vifidel, lm in zip(result["vifidel"], result["lm"])
+    ]
+    assert result["mean(vifidel,lm)"] == pytest.approx(wanted)
+
+
+def test_both_parts_of_a_scaled_mean_move_it() -> None:
+    objects = {"dog": 1, "frisbee": 1}
+    good, untrue, broken = Run(resolve("mean(vifidel,lm)")).score(
+        [
+            Sample("good", "a dog catching a frisbee in the grass", objects=objects),
+            Sample("untrue", "a man riding a wave on top of a surfboard", objects=objects),
+            Sample("broken", "the frisbee dog grass a a in catching", objects=objects),
+        ]
+    )["mean(vifidel,lm)"]
+    assert good > untrue + 0.1
+    assert good > broken + 0.1
+
+
+def test_a_part_whose_scale_is_not_known_is_refused() -> None:
+    with pytest.raises(VericapError, match=r"lm has no bounds.*that of vse is not known"):
+        make("mean(lm,vse)")
+    alone = Run(resolve("lm,mean(lm)")).score(SAMPLES)
+    assert alone["mean(lm)"] == pytest.approx(alone["lm"])
 
 
 def test_reasons_of_the_parts_stand_together() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,8 +14,11 @@ from pathlib import Path
 import pytest
 
 import vericap
+from vericap.api import score
+from vericap.core.errors import VericapWarning
 from vericap.core.samples import Sample
 from vericap.run.diagnosis import Finding, diagnose, lines
+from vericap.run.other_languages import foreign, other_language
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "compare.md"
 WHO = ("dog", "cat", "horse", "woman", "man", "child", "cyclist", "surfer", "chef", "bird", "sheep", "pilot")
@@ -185,6 +189,50 @@ def test_other_languages_are_not_judged_by_english() -> None:
         for i, who in enumerate("犬猫馬人鳥" * 8)
     ]
     assert diagnose(japanese, lang="ja", habits=True) == []
+
+
+FOREIGN = {
+    "fr": ["Un homme court sur la plage avec son chien", "Deux enfants jouent dans le parc avec un ballon"],
+    "de": ["Zwei Hunde spielen auf einer Wiese", "Ein Mann fährt mit dem Fahrrad auf der Straße"],
+    "es": ["Un perro corre por la playa", "Una mujer con un paraguas rojo en la calle"],
+    "it": ["Un cane corre sulla spiaggia con una palla", "Due uomini sono seduti al tavolo della cucina"],
+    "pt": ["Um cachorro corre na praia com uma bola", "Uma mulher está sentada em um banco"],
+    "nl": ["Een hond rent over het strand met een bal", "Twee mannen zitten op een bank in het park"],
+    "ja": ["犬が芝生の上を走っている"],
+    "zh": ["一只狗在草地上奔跑"],
+    "ru": ["Собака бежит по траве"],
+    "ko": ["개가 잔디 위를 달린다"],
+}
+
+
+@pytest.mark.parametrize(("lang", "text"), [(lang, text) for lang, texts in FOREIGN.items() for text in texts])
+def test_a_caption_in_another_language_is_told_also_alone(lang: str, text: str) -> None:
+    (found,) = diagnose([Sample("1", text, (text,))], lang="en")
+    assert found.name == "foreign"
+    assert f"`lang={lang}`" in found.sentence
+    assert diagnose([Sample("1", text, (text,))], lang=lang) == []
+    assert foreign([Sample("1", text)], "en")
+    assert foreign([Sample("1", text)], lang) == []
+
+
+def test_english_captions_asked_for_as_japanese_are_told() -> None:
+    (found,) = diagnose([Sample("1", "a dog runs on the grass", ("a dog",))], lang="ja")
+    assert found.name == "foreign"
+    assert "`lang=en`" in found.sentence
+
+
+def test_python_users_are_warned_of_another_language() -> None:
+    with pytest.warns(VericapWarning, match=r"another language \(fr\)"):
+        score(["Un homme court sur la plage avec son chien"], [["Un homme court"]], "rouge-l")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score(["Un homme court sur la plage avec son chien"], [["Un homme court"]], "rouge-l", lang="fr")
+
+
+def test_english_captions_are_hardly_ever_taken_for_others(data_dir: Path) -> None:
+    lines = (data_dir / "flickr8k" / "Flickr8k.token.txt").read_text("utf-8").splitlines()
+    texts = [line.split("\t")[1] for line in lines[::10]]
+    assert sum(bool(other_language(text, "en")) for text in texts) <= len(texts) // 1000
 
 
 def test_few_captions_are_only_read_one_by_one() -> None:

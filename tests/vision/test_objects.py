@@ -166,6 +166,42 @@ def test_detection_lines(tmp_path: Path) -> None:
         one(write(tmp_path / "bad.jsonl", "{"), "a")
 
 
+def boxes(folder: Path) -> Path:
+    write(folder / "box_classes.json", ["person", "dog", "dining table"])
+    (folder / "boxes_train2017.tsv.gz").write_bytes(gzip.compress(b"9\t1,0.5,0.5,0.2,0.4 1,0.1,0.1,0.1,0.1\n25\t"))
+    (folder / "boxes_val2017.tsv").write_text("139\t2,0.390,0.416,0.040,0.160 0,0.5,0.5,1,1\n140\t7,1,1,1,1\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("key", ["139", "000000000139.jpg", "COCO_val2014_000000000139.jpg"])
+def test_tables_of_boxes(tmp_path: Path, key: str) -> None:
+    folder = boxes(tmp_path)
+    for source in (folder, folder / "boxes_val2017.tsv"):
+        assert counts(str(source), key) == {"dining table": 1, "person": 1}
+    found = one(str(folder), key)
+    assert isinstance(found, ImageObjects)
+    assert found.region("dining table") == pytest.approx((0.37, 0.336, 0.41, 0.496))
+    assert counts(str(folder), "9") == {"dog": 2}
+    assert counts(str(folder), "25") == {}
+    assert source_name(folder) == "boxes_train2017+boxes_val2017"
+
+
+def test_bad_boxes_are_named(tmp_path: Path) -> None:
+    folder = boxes(tmp_path)
+    wrong = one(str(folder), "140")
+    assert isinstance(wrong, Problem)
+    assert "boxes cannot be read" in wrong.reason
+    unknown = one(str(folder), "141")
+    assert isinstance(unknown, Problem)
+    assert "no objects are given" in unknown.reason
+    (folder / "boxes_val2017.tsv").write_text("139 2,1,1,1,1\n", "utf-8")
+    with pytest.raises(InputError, match=r"line 1: expected"):
+        one(str(folder), "9")
+    (folder / "box_classes.json").unlink()
+    with pytest.raises(InputError, match=r"box_classes.json"):
+        one(str(folder / "boxes_train2017.tsv.gz"), "9")
+
+
 def test_unions_keep_each_label_once(tmp_path: Path) -> None:
     first = write(tmp_path / "a.json", {"x": ["dog", "sofa", "person"], "y": ["cat"]})
     second = write(tmp_path / "b.json", {"x": {"couch": 2, "person": 3, "cup": 1}})

@@ -57,8 +57,8 @@ def add_scoring(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="metrics or sets, comma-separated, with options: coco,vifidel:p=1 (default: coco)",
     )
-    group.add_argument("--lang", default="en", help="language of the captions (default: en)")
-    group.add_argument("--tokenizer", help="ptb, none, sudachi; by default the language's")
+    group.add_argument("--lang", default="en", help="language of the captions: en, ja, zh, de, ... (default: en)")
+    group.add_argument("--tokenizer", help="ptb, sudachi, intl, char, zh, none; by default the language's")
     group.add_argument("--df", default="corpus", metavar="FILE|corpus|coco-val", help="document frequencies of CIDEr")
     group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes to use (default: 1)")
     group.add_argument(

@@ -15,7 +15,7 @@ from vericap.core.batch import Batch
 from vericap.core.errors import UnknownName, VericapError
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.core.typing import Floats
+from vericap.core.typing import Floats, Ints
 from vericap.core.version import __version__
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ SIGNATURE = {
     "model": "trained weights, with the first digits of their SHA-256",
     "words": "table of words for object classes",
     "wordnet": "synonyms",
+    "scale": "human captions that scores of a mean are compared with",
     "version": "of the package and of the metric",
 }
 
@@ -90,6 +91,7 @@ class Metric(ABC):
     prepares_from: ClassVar[str] = "samples"  # or "references": systems with the same ones then share the state
     ordered_references: ClassVar[bool] = False  # whether the order of references moves the score
     languages: ClassVar[tuple[str, ...]] = ()  # empty: any
+    other_languages: ClassVar[str] = ""  # what to do about captions in any other, for the message that refuses them
     version: ClassVar[str] = "1"
     card: ClassVar[str] = ""  # Markdown text, of a metric that comes from another package
     sets: ClassVar[tuple[str, ...]] = ()  # sets it joins, of a metric that comes from another package
@@ -156,8 +158,12 @@ class Metric(ABC):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums[..., 0] / count)
 
-    def beside(self, values: Floats) -> Mapping[str, float]:
-        """Numbers that belong beside the corpus score (a recall, a mean length), from rows of statistics."""
+    def kind(self, values: Floats) -> Ints:
+        """On which of the metric's scales each row lies, where it has several that must not be mixed; 0 elsewhere."""
+        return np.zeros(len(values), dtype=np.int64)
+
+    def beside(self, sums: Floats, count: int) -> Mapping[str, float]:
+        """Numbers that belong beside the corpus score (a recall, a mean length), from sums of rows and their number."""
         return {}
 
     # --- reasons ------------------------------------------------------------------------------------------------

@@ -23,6 +23,11 @@ class Score:
     def __float__(self) -> float:
         return float("nan") if self.value is None else self.value
 
+    def remark(self) -> str:
+        """The numbers beside the score in words; empty where there are none."""
+        shown = ", ".join(f"{what} {number:.4g}" for what, number in self.beside.items())
+        return f"{self.name}: {shown}" if shown else ""
+
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = {"value": self.value, "count": self.count, "direction": self.direction}
         if self.interval is not None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from vericap.core.errors import VericapError
+from vericap.core.languages import LANGUAGES, tokenizer_of
 
 OFF = "off"  # `cache="off"`: nothing is kept on disk
-TOKENIZERS = {"ja": "sudachi"}  # the tokeniser of a language; "ptb" for all others
 _PATHS = ("images", "features", "cache")
 
 
@@ -20,8 +20,8 @@ class Settings:
 
     Parameters
     ----------
-    lang : language of the captions.
-    tokenizer : "ptb", "none" or "sudachi"; empty: the language's own.
+    lang : language of the captions, a code of ISO 639-1.
+    tokenizer : "ptb", "sudachi", "intl", "char", "zh" or "none"; empty: the language's own.
     df : where CIDEr's document frequencies come from: "corpus", "coco-val" or a file.
     images : folder of the images that samples name.
     objects : where the objects of an image come from: "detector", a file, or several joined by "+".
@@ -55,8 +55,12 @@ class Settings:
     progress: bool = False
 
     def __post_init__(self) -> None:
+        if self.lang not in LANGUAGES:
+            raise VericapError(
+                f"`lang={self.lang}` is no language; give its code of two letters (ISO 639-1): en, ja, zh, de, ..."
+            )
         if not self.tokenizer:
-            object.__setattr__(self, "tokenizer", TOKENIZERS.get(self.lang, "ptb"))
+            object.__setattr__(self, "tokenizer", tokenizer_of(self.lang))
         for name in _PATHS:
             value = getattr(self, name)
             if isinstance(value, str) and value != OFF:

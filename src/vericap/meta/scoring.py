@@ -14,9 +14,10 @@ import numpy as np
 from vericap.core.batch import Batch
 from vericap.core.errors import VericapError
 from vericap.core.keys import content_key
+from vericap.core.languages import tokenizer_of
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
-from vericap.core.settings import TOKENIZERS, Settings
+from vericap.core.settings import Settings
 from vericap.core.typing import Floats
 from vericap.meta.judgements import Judgements
 from vericap.metrics.function import FunctionMetric
@@ -57,7 +58,7 @@ def fitting_settings(settings: Settings, data: Judgements) -> Settings:
         changes["images"] = data.image_folder
     if data.lang != settings.lang:
         changes["lang"] = data.lang
-        if settings.tokenizer == TOKENIZERS.get(settings.lang, "ptb"):
+        if settings.tokenizer == tokenizer_of(settings.lang):
             changes["tokenizer"] = ""  # the other language's own
     if settings.objects == GOLD:
         changes["objects"] = Settings.objects

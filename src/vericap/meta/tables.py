@@ -161,6 +161,7 @@ def curve_table(points: Sequence[Agreements]) -> Table:
         if line.value is None
     }
     table.notes += sorted(reasons)
+    table.notes += dict.fromkeys(note for found in points for note in found.task.notes)
     return table
 
 

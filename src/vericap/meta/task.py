@@ -45,6 +45,22 @@ class Task:
             for row in self.rows:
                 self._judged.setdefault(self.data.images[row], set()).add(self.data.candidates[row])
 
+        self.notes = [*self.notes, *self._too_few()]
+
+    def _too_few(self) -> list[str]:
+        """A note where captions have fewer references than the protocol draws; none where there is nothing to draw."""
+        wanted = self.protocol.references
+        if not wanted or self.protocol.fixed:
+            return []
+        counts = [len(self.data.references[row]) for row in self.rows]
+        few = [count for count in counts if count < wanted]
+        if not few:
+            return []
+        span = f"{min(few)}" if min(few) == max(few) else f"{min(few)}-{max(few)}"
+        return [
+            f"{wanted} references were asked for: {len(few)} of {len(counts)} have fewer ({span}), which are all used"
+        ]
+
     # -- what is scored ----------------------------------------------------------------------------
 
     def samples(self, run: int = 0, *, gold_objects: bool = False) -> list[Sample]:

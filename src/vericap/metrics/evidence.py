@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vericap.core.batch import Batch
 from vericap.core.explanation import Explanation, Graph, MissingContent, WordEvidence
+from vericap.core.languages import UNSPACED
 from vericap.metrics.toolbox import content_words, words_of
 from vericap.text.tokens import TokenTable
 
@@ -21,7 +22,6 @@ REFERENCES = "references"  # what support comes from
 LIMIT = 3000  # letters of JSON of one row
 _NOTE = 60  # letters that tell what was left out
 _LEAST = 2  # entries of a list that stay whatever the size
-_UNSPACED = ("ja",)  # languages written without blanks: their words are the tokeniser's
 _LISTS = ("matches", "missing", "transport")
 
 Span = tuple[int, int]
@@ -61,7 +61,7 @@ def token_evidence(
 ) -> tuple[WordEvidence, ...]:
     """The words of a caption with the least support among each one's tokens; None where no token is found."""
     spans = [(*span, value) for span, value in zip(places(text, tokens), support) if span is not None]
-    if lang in _UNSPACED:
+    if lang in UNSPACED:  # the words are the tokeniser's
         return tuple(WordEvidence(text[start:end], start, end, value, source) for start, end, value in spans)
     return tuple(
         WordEvidence(word, start, end, min((v for s, e, v in spans if s < end and e > start), default=None), source)

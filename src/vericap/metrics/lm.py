@@ -27,7 +27,8 @@ class Lm(Metric):
     reads_references = False
     range = (float("-inf"), float("inf"))
     needs = ()
-    languages = ("en",)
+    languages: ClassVar[tuple[str, ...]] = ("en",)
+    other_languages = "or bring a model of theirs: lm:model=DIR of `vericap train lm`, or a causal language model"
     version = "2"  # unknown words neither predict nor earn
     options: ClassVar[Mapping[str, Option]] = {
         "form": Option(
@@ -36,6 +37,11 @@ class Lm(Metric):
         ),
         "model": Option(SHIPPED, "'coco' (shipped), folder of `vericap train lm`, or a causal LM (folder or hub name)"),
     }  # fmt: skip
+
+    def __init__(self, *, label: str | None = None, **options: Any) -> None:
+        super().__init__(label=label, **options)
+        if self.opt.model != SHIPPED:
+            self.languages = ()  # type: ignore[misc]  # whatever the user's model reads
 
     def scores(self, settings: Settings) -> LanguageModelScores:
         return LanguageModelScores(self.opt.model, settings.tokenizer)

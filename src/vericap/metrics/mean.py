@@ -1,4 +1,8 @@
-"""The plain mean of several metrics by name: mean(vifidel,cider-d)."""
+"""The mean of several metrics by name: mean(vifidel,cider-d).
+
+Plain scores are averaged, unless a metric without bounds is among them (`lm`): then each score first becomes the share
+of human captions below it (`vericap.metrics.scales`), so that no part drowns the others.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from vericap.core.metric import Metric
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
+from vericap.metrics import scales
 from vericap.metrics.evidence import shortened
 
 
@@ -36,9 +41,12 @@ class Mean(Metric):
             )
         # What a single metric declares on its class depends on the parts here.
         self.direction = directions.pop()  # type: ignore[misc]
-        self.range = tuple(float(np.mean([p.range[end] for p in self.parts])) for end in (0, 1))  # type: ignore
+        self.scales = scales.scales_of(self.label, self.parts)
+        bounds = [(0.0, 1.0) if self.scales else part.range for part in self.parts]
+        self.range = tuple(float(np.mean([bound[end] for bound in bounds])) for end in (0, 1))  # type: ignore
         self.needs = tuple(dict.fromkeys(need for p in self.parts for need in p.needs))  # type: ignore[misc]
-        self.width = sum(part.width for part in self.parts)  # type: ignore[misc]
+        widths = [1 if self.scales else part.width for part in self.parts]
+        self.width = sum(widths)  # type: ignore[misc]
         sources = {part.prepares_from for part in self.parts if part.prepares}
         self.prepares_from = "references" if sources == {"references"} else "samples"  # type: ignore[misc]
         self.ordered_references = any(part.ordered_references for part in self.parts)  # type: ignore[misc]
@@ -74,7 +82,7 @@ class Mean(Metric):
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         states = state or [part.prepare(batch) for part in self.parts]
         found = [part.statistics(batch, own) for part, own in zip(self.parts, states)]
-        values = np.concatenate([one.values for one in found], axis=1)
+        values = np.concatenate(self._columns([one.values for one in found]), axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
         problems: dict[int, str] = {}
         for part, one in zip(self.parts, found):
@@ -95,21 +103,34 @@ class Mean(Metric):
         joined = (_together(self.label, {part.label: own[place] for part, own in each}) for place in range(len(rows)))
         return [None if found is None else shortened(found, full=full) for found in joined]
 
+    def _columns(self, found: Sequence[Floats]) -> Sequence[Floats]:
+        """The parts' statistics or, on one scale, the standing of each caption by each of them."""
+        if not self.scales:
+            return found
+        each = zip(self.scales, self.parts, found)
+        return [scale.standing(part, values)[:, None] for scale, part, values in each]
+
     def _split(self, values: Floats) -> list[Floats]:
         """The parts' own columns."""
         return np.split(values, np.cumsum([part.width for part in self.parts])[:-1], axis=-1)
 
     def captions(self, values: Floats) -> Floats:
+        if self.scales:
+            return np.asarray(values.mean(axis=1))
         scores = [part.captions(own) for part, own in zip(self.parts, self._split(values))]
         return np.asarray(np.mean(scores, axis=0))
 
     def corpus(self, sums: Floats, count: Floats) -> Floats:
+        if self.scales:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(sums.mean(axis=-1) / count)
         scores = [part.corpus(own, count) for part, own in zip(self.parts, self._split(sums))]
         return np.asarray(np.mean(scores, axis=0))
 
     def signature(self, batch: Batch) -> str:
         inner = " + ".join(f"({part.signature(batch)})" for part in self.parts)
-        return f"metric:mean|{inner}"
+        scale = f"scale:{scales.version()}|" if self.scales else ""
+        return f"metric:mean|{scale}{inner}"
 
 
 def _together(label: str, parts: dict[str, Explanation | None]) -> Explanation | None:

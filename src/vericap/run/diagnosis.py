@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from vericap.core.languages import UNSPACED
 from vericap.core.samples import Sample, has_word
 from vericap.core.typing import Bools, Floats
+from vericap.run.other_languages import SENTENCE, least_share, other_language
 from vericap.run.results import Result
 from vericap.run.suspicious_texts import ANNOUNCED, ENGLISH, PATTERNS, UNFINISHED, Pattern
 
@@ -28,7 +30,6 @@ FEW = 20  # captions from which on something can be said of all together
 
 Words = tuple[str, ...]
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_UNSPACED = ("ja", "zh", "th")
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Captions:
     def of_text(self, text: str) -> Words:
         """Words in lower case; pairs of letters where a language writes no blanks."""
         found = _WORD.findall(text.lower())
-        if self.lang not in _UNSPACED:
+        if self.lang not in UNSPACED:
             return tuple(found)
         return tuple(word[i : i + 2] for word in found for i in range(max(1, len(word) - 1)))
 
@@ -269,7 +270,14 @@ def _copied(captions: Captions) -> Finding | None:
 
 
 def _foreign(captions: Captions) -> Finding | None:
-    """Without any of the words that most English captions have."""
+    """In another language than the one asked for; or, in English, without any of the words that most captions have."""
+    codes = [other_language(sample.candidate, captions.lang) for sample in captions.samples]
+    if any(codes):
+        code = Counter(filter(None, codes)).most_common(1)[0][0]
+        sentence = SENTENCE.format(share="{share}", code=code, lang=captions.lang)
+        found = captions.finding("foreign", list(map(bool, codes)), least_share(captions.lang), sentence)
+        if found is not None:
+            return found
     if captions.lang != "en" or len(captions) < FEW:
         return None
     hits = [len(own) >= 3 and not ENGLISH.intersection(own) for own in captions.words]

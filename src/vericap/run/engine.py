@@ -313,7 +313,8 @@ def check_language(metric: Metric, settings: Settings) -> None:
     if metric.languages and settings.lang not in metric.languages:
         raise VericapError(
             f"metric '{metric.label}' is for language {' or '.join(metric.languages)}, not '{settings.lang}'; "
-            f"say `lang={metric.languages[0]}` if the captions are, or choose another metric"
+            f"say `lang={metric.languages[0]}` if the captions are, "
+            + (metric.other_languages or "or choose another metric")
         )
 
 
@@ -354,20 +355,19 @@ def corpus_scores(result: Result, batch: Batch) -> dict[str, Score]:
     scores = {}
     for name, metric in result.metrics.items():
         values = result.statistics[name].values
+        usable = values[~np.isnan(values[:, 0])]
         value = aggregate(metric, values)
         undefined = value != value
         scores[name] = Score(
             name=name,
             value=None if undefined else value,
             signature=metric.signature(batch),
-            count=int((~np.isnan(values[:, 0])).sum()),
+            count=len(usable),
             direction=metric.direction,
             reason=_why_undefined(result.statistics[name]) if undefined else "",
-            beside={} if undefined else metric.beside(values[~np.isnan(values[:, 0])]),
+            beside={} if undefined else metric.beside(usable.sum(axis=0), len(usable)),
         )
-        if scores[name].beside:
-            shown = ", ".join(f"{what} {number:.4g}" for what, number in scores[name].beside.items())
-            result.notes.append(f"{name}: {shown}")
+        result.notes += filter(None, [scores[name].remark()])
     return scores
 
 

@@ -139,6 +139,7 @@ def added_up(metrics: Sequence[Metric], records: Sequence[dict[str, Any]], settl
         found.worst += [(value, number, place) for value, place in record.get("worst", [])]
         found.examples += [Sample(i, c, tuple(r), image) for i, c, r, image in record.get("examples", [])]
     found.corpus = {metric.label: _corpus(metric, records) for metric in metrics}
+    found.notes += [score.remark() for score in found.corpus.values() if score.beside]
     found.worst.sort()
     return found
 
@@ -158,6 +159,7 @@ def _corpus(metric: Metric, records: Sequence[Mapping[str, Any]]) -> Score:
         count=count,
         direction=metric.direction,
         reason=reason if value != value else "",
+        beside={} if value != value else metric.beside(sums, count),
     )
 
 

@@ -119,6 +119,8 @@ _LETTERS = {
     "ı": "tr", "ğ": "tr", "ş": "tr ro", "đ": "vi", "ư": "vi", "ơ": "vi",
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
+# Languages that a text can be told to be in.
+KNOWN = frozenset([*_WORDS, *(code for code, _ in _SCRIPTS), *(other for _, other, _ in _MARKS)])
 
 
 def language(text: str) -> str:

@@ -17,6 +17,9 @@ TOKENIZERS: dict[str, str] = {
     "ptb": "vericap.text.ptb:tokens",
     "none": "vericap.text.tokens:split_blanks",
     "sudachi": "vericap.text.japanese:tokenize",
+    "intl": "vericap.text.sacrebleu_tokens:intl",
+    "char": "vericap.text.sacrebleu_tokens:char",
+    "zh": "vericap.text.sacrebleu_tokens:zh",
 }
 
 

@@ -1,4 +1,4 @@
-"""Objects that people or programs wrote down: COCO instances, PASCAL VOC, plain JSON, detection lines."""
+"""Objects that people or programs wrote down: COCO instances, PASCAL VOC, plain JSON, detection lines, box tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vericap.core.errors import InputError, Problem
+from vericap.vision.box_files import BoxTable, box_files, is_box_file, stem
 from vericap.vision.objects import Box, ImageObjects, Instance, of_labels
 from vericap.vision.stamp import Stamp, stamp
 
@@ -48,11 +49,23 @@ class Annotated:
         return Problem(str(key), "no objects are given for this image", self.name)
 
 
+class Boxes(Annotated):
+    """Tables of boxes, whose lines are read when an image is asked for."""
+
+    def __init__(self, table: BoxTable) -> None:
+        super().__init__(table.name, {})
+        self._boxes = table
+
+    def one(self, key: str) -> ImageObjects | Problem:
+        found = (self._boxes.find(spelling) for spelling in spellings(str(key)))
+        return next((item for item in found if item is not None), super().one(key))
+
+
 def check_source(path: Path) -> None:
     """Refuse what is no file or folder of annotations, without opening it."""
-    if not path.is_dir() and not re.search(r"\.(jsonl?(\.gz)?|xml)$", path.name.lower()):
+    if not path.is_dir() and not re.search(r"\.((jsonl?|tsv)(\.gz)?|xml)$", path.name.lower()):
         raise InputError(
-            f"the object source '{path}' is not known; give detector, a .json / .jsonl / VOC folder, "
+            f"the object source '{path}' is not known; give detector, a .json / .jsonl / .tsv of boxes / VOC folder, "
             "a detector as model.onnx or hub/NAME, or several joined by '+'"
         )
     if not path.exists():
@@ -60,7 +73,13 @@ def check_source(path: Path) -> None:
 
 
 def source_name(path: Path) -> str:
-    """What a signature says of a file or folder: its name and, of a JSON file, a digest of its content."""
+    """What a signature says of a file or folder: its name and, of a JSON file, a digest of its content.
+
+    Of a folder of boxes it names the tables.
+    """
+    tables = [path] if is_box_file(path) else box_files(path)
+    if tables:
+        return "+".join(map(stem, tables))
     return _name(path, stamp(path)) if path.suffix.lower() != ".xml" and not path.is_dir() else path.name
 
 
@@ -75,6 +94,8 @@ def _digest(text: str) -> str:
 
 def open_source(path: Path) -> Annotated:
     """The annotations in a file or folder, their kind found out by content."""
+    if is_box_file(path) or box_files(path):
+        return Boxes(BoxTable([path] if is_box_file(path) else box_files(path)))
     if path.is_dir():
         return Annotated(path.name, voc_folder(path))
     if path.suffix.lower() == ".xml":

@@ -99,12 +99,11 @@ class Chair(Metric):
         share = sums[..., INVENTED] / np.maximum(sums[..., MENTIONS], 1)
         return np.asarray(np.where(np.asarray(count) > 0, share, np.nan))
 
-    def beside(self, values: Floats) -> Mapping[str, float]:
+    def beside(self, sums: Floats, count: int) -> Mapping[str, float]:
         """A caption that says nothing invents nothing: how much was said, and how much of what is there."""
-        total = values.sum(axis=0)
-        recall = {"recall": float(total[FOUND] / total[THERE])} if total[THERE] else {}
-        each = {"mentions per caption": total[MENTIONS], "words per caption": total[WORDS]}
-        return {**recall, **{name: float(number / len(values)) for name, number in each.items()}}
+        recall = {"recall": float(sums[FOUND] / sums[THERE])} if sums[THERE] else {}
+        each = {"mentions per caption": sums[MENTIONS], "words per caption": sums[WORDS]}
+        return {**recall, **{name: float(number / count) for name, number in each.items()}}
 
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False

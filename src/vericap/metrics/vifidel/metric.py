@@ -14,7 +14,7 @@ from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.core.typing import Floats
+from vericap.core.typing import Floats, Ints
 from vericap.metrics.evidence import shortened
 from vericap.metrics.vifidel.explanation import SpokenWord, explained, spoken, spoken_japanese
 from vericap.metrics.vifidel.pairs import ObjectWordPairs
@@ -52,7 +52,7 @@ class Vifidel(Metric):
     name, title = "vifidel", "VIFIDEL"
     range = (0.0, 1.0)
     needs = ("objects",)
-    languages = ("en", "ja")
+    languages: ClassVar[tuple[str, ...]] = ("en", "ja")
     width = 3  # score, 1 where references weigh the words, the score there and 0 elsewhere
     version = "2"
     options: ClassVar[Mapping[str, Option]] = {
@@ -83,6 +83,8 @@ class Vifidel(Metric):
                     "the options one by one"
                 )
         super().__init__(label=label, **{**options, **self._fixed})
+        if self.opt.stopwords == AUTHORS or self.opt.labels == "split":
+            self.languages = ("en",)  # type: ignore[misc]  # English words and blanks between them
 
     @property
     def spec(self) -> str:
@@ -130,6 +132,10 @@ class Vifidel(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             weighed, bare = sums[..., 2] / sums[..., 1], sums[..., 0] / count
         return np.asarray(np.where(sums[..., 1] > 0, weighed, bare))
+
+    def kind(self, values: Floats) -> Ints:
+        """0 without references, 1 where they weigh the words."""
+        return np.nan_to_num(values[:, 1]).astype(np.int64)
 
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False

@@ -6,7 +6,8 @@ A source is written as text (`objects=...` of a run, or the option `objects` of 
     model.onnx          another detector (see vericap.vision.detector); model.onnx@0.4
     hub/NAME            a hub model or local folder, through transformers
     gold.json           COCO instances, or {image: labels}
-    folder/             PASCAL VOC XML files
+    folder/             PASCAL VOC XML files, or tables of boxes (boxes_*.tsv.gz with box_classes.json)
+    boxes.tsv.gz        one table of boxes
     objects.jsonl       what `vericap detect` wrote
     gold.json+detector  both: a label found by either
 """
