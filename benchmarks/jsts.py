@@ -30,7 +30,7 @@ from vericap.metrics import registry
 from vericap.run.analyses.graphs import parse_texts
 from vericap.run.engine import Run
 from vericap.run.results import Result
-from vericap.text.japanese import representative, tokenize
+from vericap.text.japanese import tokenize
 
 ROOT = Path(os.environ.get("VERICAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 METRICS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider", "cider-d", "jaspice", "jaspice-plus",
@@ -151,14 +151,11 @@ def ablation(texts: Sequence[Pair], labels: np.ndarray) -> None:
         "dependencies, single words": lambda: dependency_tuples(distinct),
         "dependencies, our phrases": lambda: unrepaired_tuples(distinct),
         "PAS": lambda: {text: graph.tuples() for text, graph in zip(distinct, japanese.parse_many(distinct))},
-        "PAS, no zero pronouns": lambda: {
-            text: graph.tuples() for text, graph in zip(distinct, japanese.parse_many(distinct, zero_pronouns=False))
-        },
     }
     for parser, make in parsers.items():
         tuples = make()
         for extension in (False, True):
-            scores = by_tuples(texts, tuples, MatchRules(synonyms=extension, spelling=representative))
+            scores = by_tuples(texts, tuples, MatchRules(synonyms=extension, spelling=True))
             report(f"{parser} / {'synonyms' if extension else 'no extension'}", scores, labels)
 
 

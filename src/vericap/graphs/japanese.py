@@ -10,55 +10,61 @@ from typing import Any
 
 from vericap.core.errors import InputError
 from vericap.graphs.ja import rules
+from vericap.graphs.ja.options import DEFAULT, GraphOptions
 from vericap.graphs.ja.pas import ParsedSentence
 from vericap.graphs.scene_graph import SceneGraph
 
-VERSION = "3"  # part of cache keys: raise it when the rules change
+VERSION = "4"  # part of cache keys: raise it when the rules change
 
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f々〆]")
 
 
-def name() -> str:
-    """Model and version of the rules, for signatures and cache keys: "ja_ginza-5.3.0+rules-3"."""
+def name(options: str = "") -> str:
+    """Model, version of the rules and switches, for signatures and cache keys: "ja_ginza-5.3.0+rules-4"."""
     from importlib import metadata
 
+    switches = f"({options})" if options else ""
     try:
-        return f"ja_ginza-{metadata.version('ja_ginza')}+rules-{VERSION}"
+        return f"ja_ginza-{metadata.version('ja_ginza')}+rules-{VERSION}{switches}"
     except metadata.PackageNotFoundError:
-        return f"ja_ginza+rules-{VERSION}"
+        return f"ja_ginza+rules-{VERSION}{switches}"
 
 
-def parse(text: str) -> SceneGraph:
-    """The scene graph of one caption."""
-    return parse_many([text])[0]
+def parse(text: str, *, options: GraphOptions = DEFAULT) -> SceneGraph:
+    """The scene graph of one caption.
+
+    >>> parse("机の上に赤いカップがある").tuples()  # doctest: +SKIP
+    [('机',), ('カップ',), ('カップ', '赤い'), ('カップ', 'ある', '机'), ('机', '上', 'カップ')]
+    """
+    return parse_many([text], options=options)[0]
 
 
-def parse_many(texts: Sequence[str], *, zero_pronouns: bool = True) -> list[SceneGraph]:
+def parse_many(texts: Sequence[str], *, options: GraphOptions = DEFAULT) -> list[SceneGraph]:
     """Scene graphs of many captions; a text that is not Japanese gives an empty graph with the reason."""
     from vericap.graphs.ja import ginza
 
     usable = [place for place, text in enumerate(texts) if _JAPANESE.search(text)]
     graphs = [SceneGraph(reason=_why_not(text)) for text in texts]
-    parsed = ginza.analyse(texts[place] for place in usable)
+    parsed = ginza.analyse((texts[place] for place in usable), structure=options.structure)
     for place, sentences in zip(usable, parsed):
-        graphs[place] = graph(sentences, zero_pronouns=zero_pronouns)
+        graphs[place] = graph(sentences, options=options)
     return graphs
 
 
-def graph(sentences: Iterable[ParsedSentence], *, zero_pronouns: bool = True) -> SceneGraph:
+def graph(sentences: Iterable[ParsedSentence], *, options: GraphOptions = DEFAULT) -> SceneGraph:
     """The scene graph of analysed sentences (from either front end)."""
-    found = rules.tuples(sentences, zero_pronouns=zero_pronouns)
+    found = rules.tuples(sentences, options=options)
     return SceneGraph.of(found, reason="" if found else "the text names no object: no noun was found")
 
 
-def parse_knp(output: Any) -> list[SceneGraph]:
+def parse_knp(output: Any, *, options: GraphOptions = DEFAULT) -> list[SceneGraph]:
     """Scene graphs from what `knp -tab` printed (text, or a rhoknp Document or Sentence), one per sentence."""
     from vericap.graphs.ja import knp
 
-    return [graph([sentence]) for sentence in knp.read(output)]
+    return [graph([sentence], options=options) for sentence in knp.read(output)]
 
 
-def graphs_from_knp(file: Path, texts: Sequence[str]) -> list[SceneGraph]:
+def graphs_from_knp(file: Path, texts: Sequence[str], *, options: GraphOptions = DEFAULT) -> list[SceneGraph]:
     """The scene graphs of captions, each looked up by its sentences in a file of KNP's output."""
     from vericap.graphs.ja import ginza, knp
 
@@ -73,7 +79,8 @@ def graphs_from_knp(file: Path, texts: Sequence[str]) -> list[SceneGraph]:
         missing = next((part for part in parts if part not in known), None)
         if missing is not None:
             raise InputError(f"{file}: no KNP analysis of {missing!r}; run jumanpp and knp over every caption")
-        graphs.append(graph([known[part] for part in parts]) if parts else SceneGraph(reason=_why_not(text)))
+        found = [known[part] for part in parts]
+        graphs.append(graph(found, options=options) if parts else SceneGraph(reason=_why_not(text)))
     return graphs
 
 

@@ -15,12 +15,13 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.graphs.claims import KINDS
 from vericap.graphs.ja.match import MatchRules, TupleScore, phrase, score_tuples
+from vericap.graphs.ja.options import RULES, STRUCTURES, GraphOptions
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.evidence import REFERENCES, added, drawn, missing_from, places, shortened
 from vericap.metrics.spice import ReferenceSets, why_not
 from vericap.run.analyses import Graphs, KnpGraphs, Tokens, TuplePhrases
 from vericap.run.progress import progress
-from vericap.text.japanese import representative
+from vericap.text.japanese_spelling import representative
 
 
 class JaSpice(Metric):
@@ -30,16 +31,24 @@ class JaSpice(Metric):
     languages = ("ja",)
     options: ClassVar[Mapping[str, Option]] = {
         "knp": Option("", "a file with KNP's output (knp -tab) for the captions, read instead of running GiNZA"),
+        "structure": Option("pas", "predicate-argument structure, or the parser's dependencies alone", STRUCTURES),
+        "rules": Option("vericap", "graph rules: this package's, or the paper's as published", RULES),
+        "zero": Option(True, "fill subjects that are not said (the paper's Algorithm 1)"),
+        "negation": Option(True, "a negated predicate is another word (入らない); no: negation is ignored"),
         "synonyms": Option(True, "words of one synset of the Japanese WordNet match"),
         "spelling": Option(True, "さす and 差す, 二人 and 2人 are one word (representative forms)"),
+        "heads": Option(True, "a compound is what its last noun names: テニスラケット matches ラケット"),
         "hypernyms": Option(0.0, "grade of a word one step more general or special (0: no match)"),
         "compounds": Option(0.0, "grade of a part of a compound: テニスラケット, ラケット (0: no match)"),
         "encoder": Option(False, "grade tuples by the cosine of a multilingual sentence encoder as well"),
+        "threshold": Option(0.5, "grade from which explanations call two tuples a match, where grades are given"),
     }
 
     def graphs(self, settings: Settings) -> Graphs | KnpGraphs:
         """Scene graphs by GiNZA, or from KNP's output."""
-        return KnpGraphs(self.opt.knp) if self.opt.knp else Graphs.of(settings)
+        opt = self.opt
+        switches = str(GraphOptions(opt.structure, opt.rules, opt.zero, opt.negation))
+        return KnpGraphs(opt.knp, switches) if opt.knp else Graphs("ja", switches)
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         graphs = self.graphs(settings)
@@ -53,9 +62,11 @@ class JaSpice(Metric):
         phrases = TuplePhrases(self.graphs(batch.settings), self.opt.spelling)
         return MatchRules(
             synonyms=self.opt.synonyms,
+            heads=self.opt.heads,
             hypernyms=self.opt.hypernyms,
             compounds=self.opt.compounds,
-            spelling=representative if self.opt.spelling else None,
+            spelling=self.opt.spelling,
+            threshold=self.opt.threshold,
             encoder=batch[phrases].__getitem__ if self.opt.encoder else None,
         )
 

@@ -1,8 +1,7 @@
-"""Japanese words: morphemes for the n-gram metrics, one spelling for words written in several ways, vectors."""
+"""Japanese texts: morphemes for the n-gram metrics, vectors of the multilingual encoder."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,14 +11,8 @@ import numpy as np
 
 from vericap.core.errors import MissingPart, require
 from vericap.core.typing import Floats32
-from vericap.text.japanese_lists import pairs
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
-_DIGITS = str.maketrans("一二三四五六七八九", "123456789")
-_COUNTERS = "人|名|つ|個|匹|頭|台|本|枚|羽|機|冊|杯|皿|隻|艘|艇|足|着|切れ|階|段"
-_COUNT = re.compile(rf"^([0-9一二三四五六七八九]+)({_COUNTERS})(.*)$")
-_PLURAL = re.compile(r"(?<=.)(たち|達|ら)$")
-
 ENCODER = "universal-sentence-encoder-multilingual-v3"  # in signatures
 WIDTH = 512  # of its vectors
 _KEPT = 200_000  # vectors remembered (2 KB each) before the memory is emptied
@@ -55,7 +48,8 @@ class JapaneseEncoder:
 
 
 @lru_cache(maxsize=2)
-def _tokenizer(mode: str) -> Any:
+def sudachi(mode: str) -> Any:
+    """SudachiPy's tokenizer: mode "A" cuts shortest units, "C" longest."""
     sudachipy = require("sudachipy", "ja", "the tokenizer 'sudachi'")
     try:
         return sudachipy.Dictionary().create(mode=getattr(sudachipy.SplitMode, mode))
@@ -72,28 +66,10 @@ def tokenize(texts: Sequence[str]) -> list[list[str]]:
 
 def _morphemes(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text)
-    tokenizer = _tokenizer("A")
+    tokenizer = sudachi("A")
     found: list[str] = []
     for start in range(0, len(text), _PIECE):
         for word in tokenizer.tokenize(text[start : start + _PIECE]):
             if word.part_of_speech()[0] not in ("補助記号", "空白") and word.surface().strip():
                 found.append(word.surface().lower())
     return found
-
-
-@lru_cache(maxsize=1 << 16)
-def representative(word: str) -> str:
-    """One spelling for a word: さす and 差す, 二人 and 2人, 大きな and 大きい become the same."""
-    spellings = pairs("SPELLINGS")
-    if word in spellings:
-        return spellings[word]
-    count = _COUNT.match(word)
-    if count:
-        return count[1].translate(_DIGITS) + count[2].replace("名", "人") + count[3]
-    word = _PLURAL.sub("", word)
-    if len(word) > 1 and word[0] in "お御" and not word.endswith(("さん", "い")):
-        word = word[1:] if len(word[1:].encode()) > 1 and not "ぁ" <= word[1] <= "ん" else word
-    parts = _tokenizer("C").tokenize(word)
-    if len(parts) > 6:
-        return word
-    return "".join(part.normalized_form() if len(parts) == 1 else part.surface() for part in parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vericap.graphs.ja import rules
 from vericap.graphs.ja.network import Network
+from vericap.graphs.ja.options import PAPER
 from vericap.graphs.ja.pas import Argument, Bunsetsu, Modifier, ParsedSentence, Predicate
 from vericap.graphs.ja.zero_pronoun import complete
 
@@ -17,7 +18,8 @@ def verb(text: str, head: int = -1) -> Bunsetsu:
 
 
 def made(bunsetsu: list[Bunsetsu], *predicates: Predicate, modifiers: list[Modifier] | None = None) -> set:
-    return set(rules.tuples([ParsedSentence(bunsetsu, list(predicates), modifiers or [])]))
+    """Tuples by the rules as published."""
+    return set(rules.tuples([ParsedSentence(bunsetsu, list(predicates), modifiers or [])], options=PAPER))
 
 
 def deed(text: str, place: int, *arguments: tuple[str, str, int], imperative: bool = False) -> Predicate:

@@ -1,18 +1,17 @@
-"""Morphemes -> bunsetsu: where a phrase begins, what it is, and how it hangs on the rest."""
+"""Morphemes -> bunsetsu: what each phrase is, and how it hangs on the rest."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vericap.graphs.ja import lexicon
+from vericap.graphs.ja.boundaries import begins, is_man_or_woman
 from vericap.graphs.ja.categories import categories
 from vericap.graphs.ja.pas import Kind, Morpheme
+from vericap.text.japanese_spelling import is_count, singular
 
-NOUNS = ("名詞", "代名詞", "記号", "接頭辞", "形状詞-一般", "形状詞-タリ")
-_NUMBER = re.compile(r"^[0-9０-９一二三四五六七八九十百千万数何両〇]+$")
 _COUNTERS = ("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能")
 _REQUESTS = frozenset({"くださる", "下さる", "ちょうだい", "頂戴", "もらう", "ほしい", "欲しい", "くれる"})
 _LINKS = ("助詞-接続助詞", "助詞-副助詞", "助詞-格助詞", "助詞-準体助詞")
@@ -33,6 +32,11 @@ class Phrase:
     comma: bool = False
     copula: bool = False
     passive: bool = False
+    result: bool = False  # 置いてある: what was done to it is how it is now
+    causative: bool = False
+    benefactive: bool = False  # 磨いてもらう: the に does it
+    negated: bool = False
+    inflection: str = ""  # conjugation type of the predicate: 五段-マ行, 形容詞 ...
     imperative: bool = False
     quantity: bool = False
     nominalized: bool = False
@@ -70,113 +74,31 @@ def chunk(words: Sequence[Morpheme], offset: int = 0) -> list[Phrase]:
     rows: list[list[int]] = []
     for place, word in enumerate(words):
         before = [words[i] for i in rows[-1]] if rows else []
-        if not rows or _begins(before, word, words[rows[-2][-1]] if len(rows) > 1 else None):
+        if not rows or begins(before, word, words[rows[-2][-1]] if len(rows) > 1 else None):
             rows.append([])
         rows[-1].append(place)
     phrases = [Phrase(offset + row[0], [words[i] for i in row]) for row in rows]
     for place, phrase in enumerate(phrases):
         describe(phrase, last=place == len(phrases) - 1)
+    for place, phrase in enumerate(phrases):
+        after = phrases[place + 1] if place + 1 < len(phrases) else None
+        if phrase.adverb and phrase.kind == "AD" and after is not None and _describes_too(phrase, after):
+            phrase.form = "adverbial"
         if _is_place_with_de(phrase) and not any(p.case == "が" or p.topic for p in phrases[:place]):
             phrase.copula, phrase.case, phrase.form = False, "で", "case"
     return [phrase for phrase in phrases if phrase.kind or phrase.form == "adverb"]
+
+
+def _describes_too(phrase: Phrase, after: Phrase) -> bool:
+    """ "高く白い塔": two adjectives of one noun; すごく大きい says how large."""
+    inflected = phrase.words[-1].part("形容詞") and not phrase.comma
+    return inflected and after.kind == "AD" and not after.adverb and phrase.text not in lexicon.DEGREES
 
 
 def _is_place_with_de(phrase: Phrase) -> bool:
     """ "公園で、": the tagger takes で before a comma for the copula; without a subject before it, it is the case."""
     tail = [word.surface for word in phrase.words if word.part("助詞", "助動詞")]
     return phrase.copula and phrase.form == "adverbial" and tail == ["で"]
-
-
-def _begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | None) -> bool:
-    """Whether `word` opens a new bunsetsu after the words `before`."""
-    last = before[-1]
-    if word.part("補助記号-括弧開"):
-        return True
-    if last.part("補助記号-括弧開"):
-        return False
-    if word.surface in ("人", "方", "子") and _is_man_or_woman(before):
-        return False
-    if word.surface in ("とも", "共") and last.surface == "と" and len(before) > 1:
-        return False
-    if word.part("助詞", "助動詞", "接尾辞", "補助記号", "空白", "形状詞-助動詞語幹"):
-        return False
-    if last.part("補助記号", "空白"):
-        return True
-    if last.part("接頭辞"):
-        return False
-    if word.lemma in ("ちょうだい", "頂戴", "ください") and last.surface in ("て", "で"):
-        return False
-    if word.part("動詞", "形容詞-非自立可能"):
-        return _verb_begins(before, word)
-    if word.part("形容詞") and last.part("名詞", "形容詞") and not last.inflection:
-        return False  # 興味深い, 力強い
-    if word.part(*NOUNS):
-        return _noun_begins(before, word, earlier)
-    return True
-
-
-def _is_man_or_woman(before: list[Morpheme]) -> bool:
-    """ "男の-人": one person, not two nouns."""
-    return [word.surface for word in before] in (["男", "の"], ["女", "の"])
-
-
-def _verb_begins(before: list[Morpheme], word: Morpheme) -> bool:
-    last = before[-1]
-    if word.lemma in ("よい", "良い", "いい") and last.part("名詞"):
-        return False  # 順序よく
-    if last.surface in ("たり", "だり") and word.lemma == "する":
-        return False
-    if last.part("助詞-接続助詞") and last.surface in ("て", "で") and word.lemma in lexicon.HELPERS:
-        return False
-    if word.lemma in lexicon.DO_VERBS and last.part("名詞", "副詞", "接尾辞-名詞的", "形状詞-一般", "接尾辞-動詞的"):
-        return False
-    if last.part("動詞") and "連用形" in last.inflection:
-        polite = word.lemma in ("くださる", "下さる", "いただく") or (before[0].part("接頭辞") and word.lemma == "する")
-        return not (polite or word.lemma in lexicon.SECOND_VERBS)
-    if word.lemma in ("なる", "成る", "する") and last.part("形容詞", "助動詞") and "連用形" in last.inflection:
-        return last.surface == "で"
-    if word.lemma in ("ある", "ない", "ござる") and _after_copula(before):
-        return False
-    if word.lemma == "ない":
-        return not (last.part("助動詞", "形容詞", "動詞") or last.surface in ("て", "で"))
-    if word.lemma == "する" and last.surface == "と" and before[0].part("副詞", "形状詞-タリ"):
-        return False  # 青々とした
-    willing = len(before) > 1 and "意志推量形" in before[-2].inflection
-    if word.lemma in ("する", "思う") and last.surface == "と" and willing:
-        return False
-    # に-よって, と-して: verbs that have become particles
-    return not (last.surface == "に" and word.lemma in ("よる", "依る", "因る", "対する", "おく") and len(before) > 1
-                and word.surface in ("よっ", "より", "対し", "おい", "よる"))  # fmt: skip
-
-
-def _after_copula(before: list[Morpheme]) -> bool:
-    """ "で" of である, with は or も between."""
-    rest = [word for word in before if word.surface not in ("は", "も")]
-    return len(rest) > 1 and rest[-1].surface in ("で", "じゃ") and rest[-1].part("助動詞")
-
-
-def _noun_begins(before: list[Morpheme], word: Morpheme, earlier: Morpheme | None) -> bool:
-    last = before[-1]
-    if last.part("動詞") and "連用形" in last.inflection and len(before) == 1:
-        # "焼き魚" is one noun; "帽子を被り公園に" is a clause with an argument before it
-        argued = earlier is not None and (
-            (earlier.part("助詞-格助詞") and earlier.surface != "の") or earlier.surface == "、"
-        )
-        return argued or word.part("接頭辞")
-    if not last.part("名詞", "接尾辞-名詞的", "記号", "代名詞", "形状詞-一般"):
-        return True
-    if word.part("接頭辞") and word.surface in lexicon.HONORIFICS:
-        return True
-    if last.part("接尾辞") and last.surface in lexicon.PLURALS:
-        return True
-    if last.part("接尾辞-名詞的-助数詞") or (
-        len(before) > 1 and before[-2].part("名詞-数詞") and not last.part("名詞-数詞")
-    ):
-        return not (word.part("名詞-数詞") or word.surface in ("半", "目", "分", "以上", "ほど", "前", "後", "頃"))
-    alone = len(before) == 1
-    if alone and (last.part("名詞-普通名詞-副詞可能") or last.surface in lexicon.QUANTITIES):
-        return last.surface not in ("前", "後", "中", "上", "下", "夏", "冬", "春", "秋", "夜", "朝")
-    return alone and last.part("代名詞")
 
 
 def describe(phrase: Phrase, *, last: bool) -> None:
@@ -198,7 +120,7 @@ def describe(phrase: Phrase, *, last: bool) -> None:
 
 def _content_length(words: list[Morpheme]) -> int:
     """How many leading words name the thing or deed: everything before particles and auxiliaries."""
-    if len(words) > 2 and _is_man_or_woman(words[:2]) and words[2].surface in ("人", "方", "子"):
+    if len(words) > 2 and is_man_or_woman(words[:2]) and words[2].surface in ("人", "方", "子"):
         return 3
     for place, word in enumerate(words):
         if word.part("助詞", "助動詞", "形状詞-助動詞語幹", "接尾辞-形容詞的") and place:
@@ -241,9 +163,10 @@ def _without_count(words: list[Morpheme]) -> list[Morpheme]:
     for place in range(1, len(words)):
         rest = words[place:]
         whole = "".join(word.surface for word in rest)
-        if not words[0].part("名詞-数詞") and (
-            whole in lexicon.QUANTITIES or (rest[0].part("名詞-数詞") and len(rest) > 1 and rest[-1].part(*_COUNTERS))
-        ):
+        counted = rest[0].part("名詞-数詞") and len(rest) > 1 and rest[-1].part(*_COUNTERS)
+        if "".join(word.surface for word in words[:place]) in lexicon.ALL_PLACES:
+            continue  # 横一列
+        if not words[0].part("名詞-数詞") and (whole in lexicon.QUANTITIES or is_count(whole) or counted):
             return words[:place]
     return words
 
@@ -280,7 +203,7 @@ def _joined(words: Sequence[Morpheme]) -> str:
         and (place or related or len(words) == 1 or not _is_honorific(word))
         and not word.part("補助記号")
     ]
-    return "".join(kept).strip() or "".join(word.surface for word in words).strip()
+    return singular("".join(kept).strip() or "".join(word.surface for word in words).strip())
 
 
 def _is_honorific(word: Morpheme) -> bool:
@@ -317,7 +240,18 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
     surfaces = [word.surface for word in tail]
     phrase.passive = any(word.lemma in ("れる", "られる") and word.part("助動詞") for word in tail)
     # 置い-て-ある: what was put is the subject, as in a passive
-    phrase.passive |= any(one.surface == "て" and two.lemma == "ある" for one, two in pairwise(tail))
+    phrase.result = any(one.surface == "て" and two.lemma == "ある" for one, two in pairwise(tail))
+    phrase.passive |= phrase.result
+    phrase.causative = any(word.lemma in ("せる", "させる") and word.part("助動詞") for word in tail)
+    phrase.benefactive = any(
+        one.surface in ("て", "で") and two.lemma in ("もらう", "貰う", "いただく") for one, two in pairwise(tail)
+    )
+    phrase.negated = _is_negated(tail)
+    phrase.inflection = next((word.inflection.split(";")[0] for word in reversed(head) if word.inflection), "")
+    if phrase.kind == "VP" and last and _is_command_of_su(tail):
+        # 動か-せ: the tagger reads the command of 動かす as a causative of 動く
+        phrase.text = phrase.text[: -len(head[-1].lemma)] + head[-1].surface + "す"
+        phrase.causative, phrase.imperative, phrase.inflection = False, True, "五段-サ行"
     if phrase.kind == "NP":
         _shape_noun(phrase, tail, last=last)
         return
@@ -340,7 +274,7 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
         phrase.form = "adnominal"
     elif phrase.kind == "AD" and (surfaces[-1:] == ["に"] or (not head[-1].part("形容詞") and not ending)):
         phrase.form = "adverb"
-    elif conjunction is not None and not helped:
+    elif (conjunction is not None and not helped) or "まま" in surfaces:
         phrase.form = "adverbial"
     elif ending is not None and "連用形" in ending.inflection:
         bare = phrase.kind == "AD" and not tail and len(head) == 1
@@ -351,10 +285,25 @@ def _shape(phrase: Phrase, head: list[Morpheme], tail: list[Morpheme], *, last: 
         phrase.form = "adnominal"
 
 
+def _is_negated(tail: Sequence[Morpheme]) -> bool:
+    """ない, ぬ, ん, ず after the predicate; かもしれない and なければならない deny nothing."""
+    text = "".join(word.surface for word in tail)
+    if any(phrase in text for phrase in ("しれない", "しれません", "ばならない", "ばなりません", "ではないか")):
+        return False
+    return any((word.lemma in ("ない", "ぬ", "ず", "ん") and word.part("助動詞", "形容詞-非自立可能")) for word in tail)
+
+
+def _is_command_of_su(tail: Sequence[Morpheme]) -> bool:
+    return [word.surface for word in tail if not word.part("補助記号")] == ["せ"] and tail[0].lemma == "せる"
+
+
 def _shape_noun(phrase: Phrase, tail: list[Morpheme], *, last: bool) -> None:
     verbal = [word for word in tail if word.part("助動詞") and word.lemma in ("だ", "です")]
     like = any(word.part("形状詞-助動詞語幹") for word in tail)
-    if verbal and not like:
+    if [word.surface for word in tail[:2]] == ["で", "は"] and phrase.negated:
+        phrase.copula, phrase.case, phrase.topic = True, "", False
+        phrase.form = "final" if last else "adverbial"
+    elif verbal and not like:
         phrase.copula = True
         phrase.form = "final" if last else "adverbial" if "連用形" in verbal[-1].inflection else "adnominal"
         if not last and any(word.inflection and "連体形" in word.inflection for word in tail[-1:]):
@@ -377,10 +326,12 @@ def _shape_noun(phrase: Phrase, tail: list[Morpheme], *, last: bool) -> None:
 def _is_quantity(words: list[Morpheme]) -> bool:
     """A number with or without its counter: 2人, 三匹, 数台."""
     text = "".join(word.surface for word in words)
+    if is_count(text):
+        return True
     if words[0].part("名詞-数詞") or (words[0].part("接頭辞") and words[0].surface in ("数", "両", "全")):
         return (
             len(words) <= 2
             or words[-1].part("接尾辞-名詞的-助数詞", "名詞-普通名詞-助数詞可能", "名詞-数詞", "接尾辞")
             or (words[-1].surface in ("つ", "人", "ほど", "半", "以上"))
         )
-    return bool(_NUMBER.match(text[:-1])) and text[-1:] in "つ人個匹頭台本枚羽機冊杯皿隻艘艇足着切" and len(text) > 1
+    return False

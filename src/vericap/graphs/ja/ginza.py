@@ -48,17 +48,25 @@ def pieces(text: str) -> list[str]:
     return [part for part in found if part]
 
 
-def analyse(texts: Iterable[str]) -> Iterator[list[ParsedSentence]]:
-    """The sentences of every text, in order; memory does not grow with the number of texts."""
+def analyse(texts: Iterable[str], *, structure: str = "pas") -> Iterator[list[ParsedSentence]]:
+    """The sentences of every text, in order; memory does not grow with the number of texts.
+
+    `structure` "dependencies" keeps the parser's heads and overt cases, without the rules that repair and fill them.
+    """
+    read = _structures if structure == "pas" else _dependencies
     cut = [pieces(text) for text in texts]
     docs = pipeline().pipe((part for parts in cut for part in parts), batch_size=BATCH)
     for parts in cut:
-        yield [sentence for _ in parts for sentence in structure(next(docs))]
+        yield [sentence for _ in parts for sentence in read(next(docs))]
 
 
-def structure(doc: Any) -> list[ParsedSentence]:
+def _structures(doc: Any) -> list[ParsedSentence]:
     """Predicate-argument structure of a parsed text."""
     return [roles.assign(found, heads.resolve(found, hints)) for found, hints in phrases(doc)]
+
+
+def _dependencies(doc: Any) -> list[ParsedSentence]:
+    return [roles.overt(found, hints) for found, hints in phrases(doc)]
 
 
 def phrases(doc: Any) -> list[tuple[list[chunks.Phrase], list[int]]]:

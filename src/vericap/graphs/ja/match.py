@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from vericap.core.typing import Floats, Floats32
 from vericap.graphs.scene_graph import ZERO_PRONOUN as ZERO
 from vericap.text import wordnet_ja
+from vericap.text.japanese_spelling import compound_head, representative
 
 Tuple = tuple[str, ...]
 Vectors = Callable[[Sequence[str]], Floats32]  # of phrases, of length 1
@@ -25,7 +26,10 @@ Vectors = Callable[[Sequence[str]], Floats32]  # of phrases, of length 1
 
 @dataclass(frozen=True)
 class TupleScore:
-    """Precision, recall and F1, with the pairs that matched (graded: at least by half) and their grade."""
+    """Precision, recall and F1, with the pairs that matched (graded: at least by the threshold) and their grade.
+
+    Tuples are in the captions' own words, whatever spellings were taken for one.
+    """
 
     precision: float
     recall: float
@@ -44,7 +48,9 @@ class MatchRules:
     hypernyms: float = 0.0  # grade of a word one step above or below; its power for further steps
     compounds: float = 0.0  # grade of テニスラケット for ラケット
     depth: int = 3
-    spelling: Callable[[str], str] | None = field(default=None, compare=False)
+    heads: bool = False  # a compound is what its last noun names: テニスラケット is a ラケット
+    spelling: bool = False  # きりん, キリン and 麒麟 are one word
+    threshold: float = 0.5  # from which grade on a pair is called a match, where grades are given
     encoder: Vectors | None = field(default=None, compare=False)
 
     @property
@@ -60,16 +66,33 @@ def read(item: str | Iterable[str]) -> Tuple:
     return tuple(item)
 
 
-def tuple_set(items: Iterable[str | Iterable[str]], spelling: Callable[[str], str] | None = None) -> list[Tuple]:
-    """Distinct tuples without the bare placeholder, in order; `spelling` makes variants of a word one."""
-    found: dict[Tuple, None] = {}
+def tuple_set(items: Iterable[str | Iterable[str]], *, spelling: bool = False) -> list[Tuple]:
+    """Distinct tuples without the bare placeholder, in order; with `spelling` the first of those spelled alike."""
+    found: dict[Tuple, Tuple] = {}
     for item in items:
         parts = read(item)
         if not 1 <= len(parts) <= 3:
             raise ValueError(f"a tuple has one, two or three parts, not {len(parts)}: {parts!r}")
         if parts != (ZERO,):
-            found[tuple(map(spelling, parts)) if spelling else parts] = None
-    return list(found)
+            found.setdefault(tuple(map(spelled, parts)) if spelling else parts, parts)
+    return list(found.values())
+
+
+def spelled(word: str) -> str:
+    """A word of a tuple in its representative spelling; prefixes and marks stay: カラ動かす, 箱（みぎ）.
+
+    >>> spelled("キリン") == spelled("麒麟"), spelled("箱（赤い）")
+    (True, '箱（赤）')
+    """
+    prefix, base, mark = _parts(word)
+    return prefix + representative(base) + (f"（{representative(mark)}）" if mark else "")
+
+
+def _parts(word: str) -> tuple[str, str, str]:
+    """Prefix (カラ, ヨリ), word and mark: "箱（右上）" is 箱 marked by 右上."""
+    prefix = next((name for name in ("カラ", "ヨリ") if word.startswith(name) and len(word) > len(name)), "")
+    base, _, mark = word[len(prefix) :].partition("（")
+    return (prefix, base, mark.rstrip("）")) if base else ("", word, "")
 
 
 def score_tuples(
@@ -81,8 +104,8 @@ def score_tuples(
 ) -> TupleScore:
     """F1 of a candidate's tuples against the union of the references' tuples (no union made of nothing: 0)."""
     rules = rules or MatchRules(synonyms=synonyms)
-    mine = tuple_set(candidate, rules.spelling)
-    theirs = tuple_set((item for reference in references for item in reference), rules.spelling)
+    mine = tuple_set(candidate, spelling=rules.spelling)
+    theirs = tuple_set((item for reference in references for item in reference), spelling=rules.spelling)
     if not mine or not theirs:
         return TupleScore(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs), tuple(theirs))
     grades = _grades(mine, theirs, rules)
@@ -94,7 +117,7 @@ def score_tuples(
         side = 1 if len(mine) <= len(theirs) else 0
         matched = int((grades >= 1.0).any(axis=side).sum())
         precision, recall = matched / len(mine), matched / len(theirs)
-    return _explained(precision, recall, mine, theirs, grades, threshold=0.5 if rules.graded else 1.0)
+    return _explained(precision, recall, mine, theirs, grades, threshold=rules.threshold if rules.graded else 1.0)
 
 
 def _explained(
@@ -129,11 +152,17 @@ def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Vectors) -> Floats
 def phrase(item: Tuple) -> str:
     """A tuple in words: 犬, 白い犬, 男性が馬に乗る."""
     if len(item) < 3:
-        return "".join(reversed(item))
-    subject, relation, target = item
+        return "".join(map(_said, reversed(item)))
+    subject, relation, target = map(_said, item)
     if relation == "の":
         return f"{subject}の{target}"
     return f"{target}を{relation}" if subject == ZERO else f"{subject}が{target}を{relation}"
+
+
+def _said(word: str) -> str:
+    """A marked word in plain Japanese: 箱（右上） -> 右上の箱, 皿（白い） -> 白い皿."""
+    prefix, base, mark = _parts(word)
+    return prefix.replace("カラ", "から") + mark + ("の" if mark and not mark.endswith("い") else "") + base
 
 
 def similarity(one: Sequence[str], other: Sequence[str], rules: MatchRules) -> float:
@@ -155,7 +184,16 @@ def word_similarity(one: str, other: str, rules: MatchRules) -> float:
         return 1.0
     if ZERO in (one, other):
         return 0.0
-    if rules.synonyms and wordnet_ja.numbers(one) & wordnet_ja.numbers(other):
+    (prefix, one, mark), (its_prefix, other, its_mark) = _parts(one), _parts(other)
+    # 箱 may be 箱（右上）, but 箱（右上） is not 箱（左下）; from the box is not into the box
+    if prefix != its_prefix or (mark and its_mark and not word_similarity(mark, its_mark, rules)):
+        return 0.0
+    if one == other or (rules.spelling and representative(one) == representative(other)):
+        return 1.0
+    senses = partial(_senses, spelling=rules.spelling)
+    if rules.synonyms and senses(one) & senses(other):
+        return 1.0
+    if rules.heads and _is_head(one, other):
         return 1.0
     grade = 0.0
     if rules.hypernyms:
@@ -164,6 +202,20 @@ def word_similarity(one: str, other: str, rules: MatchRules) -> float:
     if rules.compounds and _is_part(*sorted((one, other), key=len)):
         grade = max(grade, rules.compounds)
     return grade
+
+
+def _is_head(one: str, other: str) -> bool:
+    """Whether one word is the last noun of the other; two compounds of one noun (赤ワイン, 白ワイン) differ."""
+    return any(
+        head and (head == word or representative(head) == representative(word))
+        for head, word in ((compound_head(one), other), (compound_head(other), one))
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _senses(word: str, *, spelling: bool) -> frozenset[int]:
+    """Synsets of a word as it is written and, with `spelling`, of its representative form."""
+    return wordnet_ja.numbers(word) | (wordnet_ja.numbers(representative(word)) if spelling else frozenset())
 
 
 def _is_part(short: str, long: str) -> bool:

@@ -60,6 +60,11 @@ class Predicate:
     bunsetsu: int
     arguments: list[Argument] = field(default_factory=list)
     imperative: bool = False  # an instruction: its subject is the one spoken to and stays a zero pronoun
+    negated: bool = False
+    passive: bool = False
+    causative: bool = False
+    benefactive: bool = False
+    inflection: str = ""  # conjugation type of a verb or adjective, for its negative, passive and causative form
 
     def get(self, case: str) -> list[Argument]:
         return [argument for argument in self.arguments if argument.case == case]
@@ -78,6 +83,7 @@ class Modifier:
 
     noun: str
     text: str
+    bunsetsu: int = -1  # of the noun
 
 
 @dataclass(slots=True)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vericap.graphs.ja import lexicon
-from vericap.graphs.ja.categories import ANIMATE, PLACES, table
+from vericap.graphs.ja.categories import ANIMATE, PLACES
 from vericap.graphs.ja.chunks import Phrase
 from vericap.graphs.ja.pas import Bunsetsu, Modifier, ParsedSentence, Predicate
+from vericap.text.japanese_spelling import is_count
+from vericap.text.jumandic import table
 
 
 def assign(phrases: Sequence[Phrase], heads: Sequence[int]) -> ParsedSentence:
     """The predicate-argument structure of one sentence."""
     return _Assigner(phrases, heads).run()
+
+
+def overt(phrases: Sequence[Phrase], heads: Sequence[int]) -> ParsedSentence:
+    """Only what is said by particles, on the parser's own heads: no shared subjects, no gaps of clauses."""
+    return _Assigner(phrases, heads).run_overt()
 
 
 class _Assigner:
@@ -27,23 +34,46 @@ class _Assigner:
         self._find_predicates()
         self._overt_arguments()
         self._light_verbs()
+        self._became()
         self._share_upwards()
         self._fill_gaps()
         self._share_downwards()
+        for predicate in self.predicates.values():
+            if predicate.text == "通う" and predicate.has("ヲ"):
+                predicate.text = "通る"  # 道を通って: the tagger cannot know; 通う takes に
         predicates = self._kept()
         return ParsedSentence([self._bunsetsu(i) for i in range(len(self.phrases))], predicates, self.modifiers)
+
+    def run_overt(self) -> ParsedSentence:
+        self._find_predicates()
+        self._overt_arguments()
+        for place, predicate in self.predicates.items():
+            head = self.heads[place]
+            modifies = self.phrases[place].form == "adnominal" and head >= 0 and self.phrases[head].kind == "NP"
+            if modifies and not predicate.arguments:  # 赤い服, 走る犬: an edge of the tree, not a case
+                predicate.add("ガ", self.phrases[head].text, head)
+        return ParsedSentence([self._bunsetsu(i) for i in range(len(self.phrases))], self._kept(), self.modifiers)
 
     def _find_predicates(self) -> None:
         for place, phrase in enumerate(self.phrases):
             if phrase.words[0].part("連体詞") and phrase.kind == "AD":
                 self._modify_noun(place, "" if phrase.text in lexicon.SILENT_ADNOMINALS else phrase.text)
             elif phrase.predicate and not phrase.adverb:
-                self.predicates[place] = Predicate(phrase.text, place, imperative=phrase.imperative)
+                self.predicates[place] = Predicate(
+                    phrase.text,
+                    place,
+                    imperative=phrase.imperative,
+                    negated=phrase.negated,
+                    passive=phrase.passive and not phrase.result,
+                    causative=phrase.causative,
+                    benefactive=phrase.benefactive,
+                    inflection=phrase.inflection if phrase.kind in ("VP", "AD") else "",
+                )
 
     def _modify_noun(self, place: int, text: str) -> None:
         head = self.heads[place]
         if text and head >= 0 and self.phrases[head].kind == "NP":
-            self.modifiers.append(Modifier(self.phrases[head].text, text))
+            self.modifiers.append(Modifier(self.phrases[head].text, text, head))
 
     def _members(self, place: int) -> list[int]:
         """A noun with those joined to it: "A と B や C"."""
@@ -68,7 +98,7 @@ class _Assigner:
             if phrase.quantity and phrase.form != "adnominal" and self._floating_quantity(place):
                 continue
             if phrase.count:
-                self.modifiers.append(Modifier(phrase.text, phrase.count))
+                self.modifiers.append(Modifier(phrase.text, phrase.count, place))
             head = self.heads[place]
             predicate = self.predicates.get(head)
             if phrase.case == "の" and head >= 0 and self.phrases[head].kind == "NP":
@@ -83,7 +113,9 @@ class _Assigner:
     def _floating_quantity(self, place: int) -> bool:
         """ "熊が二匹", "二匹の熊" without の: the number belongs to the noun before (or after) it."""
         phrase = self.phrases[place]
-        if phrase.case not in ("", "と", "も", "ほど") or phrase.words[-1].surface == "は":
+        together = phrase.case == "で" and is_count(phrase.text)  # 三人で食べる
+        lots = phrase.case == "に" and phrase.text in lexicon.QUANTITIES  # 大量に並ぶ
+        if not (phrase.case in ("", "と", "も", "ほど") or together or lots) or phrase.words[-1].surface == "は":
             return False
         earlier = [i for i in range(place) if _can_be_counted(self.phrases[i])]
         owner = -1
@@ -93,10 +125,12 @@ class _Assigner:
             owner = self.heads[place]
         elif earlier and phrase.form != "final":
             owner = earlier[-1]
+        elif together and self.heads[place] >= 0 and self.phrases[self.heads[place]].form == "adnominal":
+            owner = self.heads[self.heads[place]]  # 三人で食べている子供
         if owner < 0 or self.phrases[owner].quantity:
             return False
         for member in self._members(owner):
-            self.modifiers.append(Modifier(self.phrases[member].text, phrase.text))
+            self.modifiers.append(Modifier(self.phrases[member].text, phrase.text, member))
         self.dropped.add(place)
         return True
 
@@ -120,7 +154,8 @@ class _Assigner:
                 return "ヲ"
             return "ガ２" if self._has_case(predicate.bunsetsu, "が") else "ガ"
         if phrase.form == "bare" and not phrase.quantity:
-            if not self._has_case(predicate.bunsetsu, "が") and phrase.categories & ANIMATE:
+            free = not self._has_case(predicate.bunsetsu, "が")
+            if free and (phrase.categories & ANIMATE or verb.text in lexicon.EXISTENCE):
                 return "ガ"
             if _is_transitive(verb.text) and not verb.passive and not self._has_case(predicate.bunsetsu, "を"):
                 return "ヲ"
@@ -140,6 +175,7 @@ class _Assigner:
                 continue
             predicate.arguments.remove(objects[0])
             predicate.text = self.phrases[noun].text + "する"
+            predicate.inflection = "サ行変格"
             self.dropped.add(noun)
             for other, phrase in enumerate(self.phrases[:noun]):
                 if self.heads[other] == noun and phrase.case == "の" and not phrase.quantity:
@@ -147,14 +183,26 @@ class _Assigner:
                     for member in self._members(other):
                         predicate.add("ヲ", self.phrases[member].text, member)
 
+    def _became(self) -> None:
+        """ "黄色になる" is yellow."""
+        for predicate in self.predicates.values():
+            for argument in predicate.get("ニ"):
+                noun = argument.bunsetsu
+                if predicate.text in ("なる", "成る") and noun >= 0 and "色" in self.phrases[noun].categories:
+                    predicate.arguments.remove(argument)
+                    predicate.text = argument.text
+                    predicate.inflection = ""
+                    self.dropped.add(noun)
+
     def _is_deed(self, phrase: Phrase) -> bool:
         return phrase.sahen and not phrase.categories & {"人工物-衣類", "人工物-その他", "人", "動物"}
 
     def _is_linked(self, child: int) -> int:
         """The predicate that a continuing clause (て, 連用形, ながら) leads to, or -1."""
         phrase, head = self.phrases[child], self.heads[child]
-        continues = phrase.kind == "VP" and phrase.form == "adverbial" and child in self.predicates
-        return head if continues and head in self.predicates and self.phrases[head].kind == "VP" else -1
+        continues = phrase.kind in ("VP", "AD") and phrase.form == "adverbial" and not phrase.nominalized
+        continues = continues and child in self.predicates
+        return head if continues and head in self.predicates and self.phrases[head].kind == phrase.kind else -1
 
     def _share_upwards(self) -> None:
         for place in sorted(self.predicates):
@@ -186,7 +234,8 @@ class _Assigner:
             if noun.text in ("状態", "まま", "格好", "姿勢") and above is not None and not above.has("ガ"):
                 for argument in predicate.get("ガ"):  # 積んだ状態で停まる: the same one does both
                     above.add("ガ", argument.text, argument.bunsetsu)
-            if noun.text in lexicon.OUTER_NOUNS or noun.text in lexicon.PLACE_WORDS | lexicon.MORE_PLACE_WORDS:
+            picture = noun.text in lexicon.OUTER_NOUNS or noun.text.endswith(("写真", "画像", "映像"))
+            if picture or noun.text in lexicon.ALL_PLACES:
                 continue
             case = self._gap(self.phrases[place], predicate, noun)
             if not (case == "ガ" and predicate.imperative):

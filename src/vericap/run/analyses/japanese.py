@@ -11,7 +11,7 @@ from vericap.core.settings import Settings
 from vericap.graphs.ja.match import phrase, tuple_set
 from vericap.run.analyses.graphs import Graphs, KnpGraphs, PhraseTable
 from vericap.run.analyses.sentences import japanese_encoder
-from vericap.text.japanese import ENCODER, representative
+from vericap.text.japanese import ENCODER
 
 if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
@@ -32,8 +32,7 @@ class TuplePhrases(Analysis[PhraseTable]):
         return (self.graphs,)
 
     def compute(self, batch: Batch, runtime: Runtime) -> PhraseTable:
-        spelling = representative if self.spelling else None
-        tuples = (item for graph in batch[self.graphs] for item in tuple_set(graph.tuples(), spelling))
+        tuples = (item for graph in batch[self.graphs] for item in tuple_set(graph.tuples(), spelling=self.spelling))
         place = {text: number for number, text in enumerate(dict.fromkeys(map(phrase, tuples)))}
         return PhraseTable(place, japanese_encoder(runtime).encode(list(place)))
 
