@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -64,3 +65,17 @@ def test_boxes_of_the_detector_are_added(tmp_path: Path) -> None:
     assert main(["features", str(photo), "--output", str(tmp_path / "s"), "--boxes", "detector"]) == 0
     features, boxes = FeatureStore(tmp_path / "s").get("coffee.jpg")
     assert 14 < len(features) == len(boxes) <= 36
+
+
+def test_a_store_with_boxes_fits_the_shipped_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photo = shipped.ROOT / "demo" / "photos" / "coffee.jpg"
+    assert main(["features", str(photo), "--output", str(tmp_path / "s"), "--boxes", "detector"]) == 0
+    store = FeatureStore(tmp_path / "s")
+    sample = {"id": "1", "image": "coffee.jpg", "candidate": "a cup of coffee", "references": ["coffee on a table"]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(sample))
+    metrics = ["--metrics", "vse,reo-relevance,tiger,faier,faier-plus"]
+    command = ["score", str(tmp_path / "c.jsonl"), "--features", str(tmp_path / "s"), *metrics, "--json"]
+    capsys.readouterr()
+    assert main(command) == 0
+    told = capsys.readouterr().out
+    assert told.count(f"{store.fingerprint}-detector") >= 5  # the signatures say how regions were chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 from vericap.core.errors import InputError, VericapError
-from vericap.vision.identity import check_same, fingerprint
+from vericap.vision.identity import check_same, declared, fingerprint, undeclared
+from vericap.vision.images import load_image
+from vericap.vision.profile import FeatureProfile
+from vericap.vision.regions import Extractor
 from vericap.vision.store import FeatureStore, FeatureWriter, RegionTable
 
 EXTRACTOR = {"backbone": "tiny", "size": 64}
@@ -109,3 +113,99 @@ def test_opens_in_milliseconds(tmp_path: Path) -> None:
 def test_regions_without_any_image() -> None:
     empty = RegionTable.of([None, None], "f", {0: "gone", 1: "gone"})
     assert not empty.mask.any()
+
+
+def filled(folder: Path, extractor: dict[str, object], kind: int, images: int = 12, seed: int = 0) -> FeatureStore:
+    """A store whose channels have the means of extractor `kind`."""
+    means = np.random.default_rng(kind).normal(size=32)
+    rng = np.random.default_rng(seed)
+    with FeatureWriter(folder, extractor, width=32) as writer:
+        for image in range(images):
+            values = means + 0.5 * rng.normal(size=32) + 0.5 * rng.normal(size=(4, 32))
+            writer.add(f"{seed}-{image}", values, np.tile([0, 0, 1, 1], (4, 1)))
+    return FeatureStore(folder)
+
+
+def test_files_of_one_extractor_fit_together_and_another_one_of_its_name_does_not(tmp_path: Path) -> None:
+    train = filled(tmp_path / "train", declared("mine", 32), kind=1)
+    test = filled(tmp_path / "test", declared("mine", 32), kind=1, images=5, seed=8)
+    other = filled(tmp_path / "other", declared("mine", 32), kind=2)
+    named = filled(tmp_path / "named", declared("theirs", 32), kind=1)
+    meta = {"name": "m", "fingerprint": train.fingerprint, "features": train.trained_on()}
+    test.check_fits(meta)
+    test.regions(["8-1", "8-2"]).check_fits(meta)
+    assert other.fingerprint == train.fingerprint
+    with pytest.raises(VericapError, match="go by the name of those that the model m was trained on"):
+        other.check_fits(meta)
+    with pytest.raises(VericapError, match="values are of another kind"):
+        other.regions(["0-1"]).check_fits(meta)
+    with pytest.raises(VericapError, match="are not those the model m was trained on"):
+        named.check_fits(meta)
+    assert meta["features"]["regions"] == 4
+
+
+def test_without_a_name_a_store_fits_its_own_models_alone(tmp_path: Path) -> None:
+    one, same, other = (np.full((2, 8), value) for value in (1.0, 1.0, 2.0))
+    assert fingerprint(undeclared("a", one)) == fingerprint(undeclared("a", same))
+    assert fingerprint(undeclared("a", one)) != fingerprint(undeclared("a", other))
+    assert fingerprint(undeclared("a", one)) != fingerprint(undeclared("b", one))
+
+
+def test_the_choice_of_regions_is_no_other_extractor(tmp_path: Path) -> None:
+    windows, detected = ({"backbone": "b", "sha256": "0", "boxes": boxes} for boxes in ("none", "detector"))
+    first, second = filled(tmp_path / "1", windows, 1), filled(tmp_path / "2", detected, 1)
+    assert first.fingerprint == second.fingerprint
+    assert (first.signature, second.signature) == (first.fingerprint, f"{first.fingerprint}-detector")
+    assert first.profile is None  # the weights say more
+    with pytest.raises(VericapError, match="another extractor"):
+        FeatureWriter(tmp_path / "1", detected, width=32)  # one store has one way
+
+
+def test_changed_values_are_found(tmp_path: Path) -> None:
+    store = filled(tmp_path / "s", declared("mine", 32), kind=1)
+    store.verify()
+    same = filled(tmp_path / "t", declared("mine", 32), kind=1)
+    other = filled(tmp_path / "u", declared("mine", 32), kind=1, seed=2)
+    assert len(store.content) == 64
+    assert store.content == same.content != other.content
+    file = tmp_path / "s" / "features-00000.npy"
+    values = bytearray(file.read_bytes())
+    values[-1] ^= 1
+    file.write_bytes(bytes(values))
+    with pytest.raises(InputError, match="shard 00000 have changed"):
+        FeatureStore(tmp_path / "s").verify()
+
+
+def test_an_image_that_is_there_must_be_the_same(tmp_path: Path) -> None:
+    box = np.array([[0, 0, 1, 1]])
+    with FeatureWriter(tmp_path / "s", EXTRACTOR, width=8, shard_images=2) as writer:
+        for name in "aba":  # waiting, and again
+            writer.add_same(name, np.ones((1, 8)), box)
+        writer.add_same("a", np.ones((1, 8)), box)  # written
+        for there in ("a", "c"):
+            writer.add_same("c", np.ones((1, 8)), box)
+            with pytest.raises(InputError, match=f"image '{there}' is in .* with other values"):
+                writer.add_same(there, np.full((1, 8), 2.0), box)
+        with pytest.raises(InputError, match="image 'd' has no region"):
+            writer.add_same("d", np.ones((0, 8)), np.ones((0, 4)))
+    assert FeatureStore(tmp_path / "s").ids() == ["a", "b", "c"]
+
+
+def test_profiles_of_real_photos(data_dir: Path) -> None:
+    """One extractor on different photos, against the same values in another order of channels, or another size."""
+    photos = sorted((data_dir / "flickr8k" / "Images").glob("*.jpg"))[:240:10]
+    if not photos:
+        pytest.skip("no photos of Flickr8k at hand")
+    extractor = Extractor()
+    found = [extractor.regions(load_image(photo))[0] for photo in photos]
+    first, second, few = (FeatureProfile.of(part) for part in (found[:12], found[12:], found[:3]))
+    order = np.random.default_rng(0).permutation(found[0].shape[1])
+    assert first.fits(second)
+    assert few.fits(second)
+    assert first.agreement(second) > 0.7
+    assert not first.fits(FeatureProfile.of([one[:, order] for one in found[12:]]))
+    assert not first.fits(FeatureProfile.of([one / 20 for one in found[12:]]))
+    again = FeatureProfile.unpacked(json.loads(json.dumps(first.packed())))
+    assert again.agreement(first) > 0.999
+    with pytest.raises(InputError, match="profile cannot be read"):
+        FeatureProfile.unpacked({"mean": "?"})
