@@ -143,3 +143,52 @@ def test_compare_systems() -> None:
     assert found.baseline == "a"
     assert 0 < found.p_values["b", "rouge-l"] <= 1
     assert "rouge-l" in found.table().text()
+
+
+RECORDS = [{"id": f"r{n}", "caption": c, "refs": r} for n, (c, r) in enumerate(zip(CANDIDATES, REFERENCES))]
+
+
+class Dataset:
+    """What `datasets.Dataset` shows: columns by name, rows by number, images decoded when a row is read."""
+
+    column_names = ("id", "caption", "refs")
+
+    def __len__(self) -> int:
+        return len(RECORDS)
+
+    def __getitem__(self, place: int) -> dict[str, object]:
+        return RECORDS[place]
+
+
+@pytest.mark.parametrize("form", ["records", "pandas", "arrow", "dataset"])
+def test_records_and_tables_of_every_kind(form: str) -> None:
+    given: object = RECORDS
+    if form == "pandas":
+        given = pytest.importorskip("pandas").DataFrame(RECORDS)
+    elif form == "arrow":
+        given = pa.Table.from_pylist(RECORDS)
+    elif form == "dataset":
+        given = Dataset()
+    result = vericap.score(given, metrics="rouge-l")
+    assert result.ids == ["r0", "r1"]
+    np.testing.assert_array_equal(
+        result["rouge-l"], vericap.score(CANDIDATES, REFERENCES, metrics="rouge-l")["rouge-l"]
+    )
+
+
+def test_images_as_files_bytes_pil_and_arrays() -> None:
+    from PIL import Image
+
+    file = ROOT / "demo" / "photos" / "chelsea.jpg"
+    image = Image.open(file).convert("RGB")
+    forms = [file, str(file), file.read_bytes(), {"bytes": file.read_bytes(), "path": None}, image, np.asarray(image)]
+    forms += [np.asarray(image) / 255.0, image.convert("RGBA")]
+    found = vericap.score(["a cat looks up"] * len(forms), metrics="vse", image_names=forms, cache="off")
+    assert found.problems == []
+    np.testing.assert_allclose(found["vse"], found["vse"][0], atol=1e-6)
+    named = vericap.score(
+        ["a cat looks up"], metrics="vse", image_names=["chelsea.jpg"], images=file.parent, cache="off"
+    )
+    np.testing.assert_allclose(found["vse"][0], named["vse"][0], atol=1e-6)
+    bad = vericap.score(["a", "b"], metrics="vse", image_names=[image, np.zeros((2, 2, 7))], cache="off")
+    assert "array of shape (2, 2, 7)" in bad.problems[0].reason

@@ -6,15 +6,15 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from vericap.core.errors import InputError, VericapWarning
 from vericap.core.explanation import Explanation
 from vericap.core.samples import Sample, make
 from vericap.core.settings import Settings
+from vericap.io.given import given_table, photo_of
 from vericap.metrics.registry import Wanted, resolve
 from vericap.run.compare import LEVEL, Comparison, compare_samples
 from vericap.run.engine import Run
+from vericap.run.other_languages import foreign
 from vericap.run.results import Result
 
 Captions = Sequence[Any] | Mapping[Any, Any] | Any
@@ -95,10 +95,12 @@ def score(
 
     Parameters
     ----------
-    candidates, references : lists of the same length, dicts keyed by id (a subset of the referenced ids is scored), or
-        a pandas / pyarrow table with columns `candidate`, `references` and optionally `id` and `image`.
+    candidates, references : lists of the same length, dicts keyed by id (a subset of the referenced ids is scored), a
+        list of records (dicts), or a table (pandas, pyarrow, a `datasets.Dataset`) with columns `candidate` (or
+        `caption`), `references` and optionally `id`, `image` and `objects`.
     metrics : names separated by commas, or a list of names, metrics and plain functions.
-    image_names : each caption's image (a file under `images=DIR`); without it an id names the image.
+    image_names : each caption's image: the name of a file under `images=DIR`, a path, bytes, a PIL image or an array;
+        without it an id names the image.
     objects : each caption's objects (label lists or counts) or, as text, where objects come from.
     ids : names of the captions, where they are lists.
     confidence, resamples : bootstrap intervals of the corpus scores.
@@ -121,7 +123,9 @@ def score(
         objects = None
     scorer = Scorer(metrics, **options)
     samples = scorer.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-    return _told(scorer.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
+    result = scorer.run.score(samples, confidence=confidence, resamples=resamples, explain=explain)
+    result.warnings += foreign(samples, scorer.run.settings.lang)
+    return _told(result)
 
 
 def compare(
@@ -183,8 +187,13 @@ def samples_of(
 
     A record that cannot be read is kept with its reason; what makes all of them unreadable is an InputError.
     """
-    if hasattr(candidates, "columns") and (hasattr(candidates, "to_pydict") or hasattr(candidates, "to_dict")):
-        candidates, references, image_names, ids = _from_table(candidates, references, image_names)
+    table = given_table(candidates)
+    if table is not None:
+        candidates = table.pop("candidate")
+        references = table.get("references") if references is None else references
+        image_names = table.get("image") if image_names is None else image_names
+        objects = table.get("objects") if objects is None else objects
+        ids = table.get("id") if ids is None else ids
     identified = ids is not None or isinstance(candidates, Mapping)
     if isinstance(candidates, Mapping):
         keys = list(candidates)
@@ -212,7 +221,8 @@ def _sample(key: Any, candidate: Any, references: Any, image: Any, objects: Any)
     if isinstance(candidate, list | tuple) and len(candidate) == 1:
         candidate = candidate[0]
     try:
-        return make(key, candidate, () if references is None else references, image, objects)
+        name, photo = photo_of(image, key)
+        return make(key, candidate, () if references is None else references, name, objects, photo=photo)
     except InputError as error:
         return Sample(str(key), candidate if isinstance(candidate, str) else "", problem=str(error))
 
@@ -237,16 +247,3 @@ def _by_place(length: int) -> Callable[[Any], Callable[[int, Any], Any]]:
         return lambda place, key: found[place]
 
     return look
-
-
-def _from_table(table: Any, references: Any, image_names: Any) -> tuple[Any, Any, Any, Any]:
-    """Columns of a pandas or pyarrow table as plain lists."""
-    columns = table.to_pydict() if hasattr(table, "to_pydict") else table.to_dict(orient="list")
-    if "candidate" not in columns:
-        raise InputError(f"the table has no column 'candidate'; its columns: {', '.join(map(str, columns))}")
-    if references is None:
-        references = columns.get("references")
-    if references is not None and not isinstance(references, Mapping):
-        references = [r.tolist() if isinstance(r, np.ndarray) else r for r in references]
-    ids = columns.get("id")
-    return columns["candidate"], references, columns.get("image") if image_names is None else image_names, ids

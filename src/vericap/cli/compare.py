@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from vericap.cli import common, flags
 from vericap.core.errors import Problem
 from vericap.core.samples import Sample
-from vericap.io import load_systems
+from vericap.io import check_output, load_systems
+from vericap.io.write import replacing
 from vericap.metrics.registry import resolve
 from vericap.run import gate
 from vericap.run.compare import LEVEL, MORE, TESTS, Comparison, compare_samples
@@ -66,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     problems: list[Problem] = []
     notes: list[str] = []
     paths, names = label(args.systems)
-    found_files = load_systems(paths, args.references, format=args.format, reference_format=args.reference_format)
+    if args.output:
+        check_output(args.output, [*paths, *args.references], kinds=(".csv", ".json"), what="tables")
+    found_files = load_systems(paths, args.references, **common.reading(args))
     for name, loaded in zip(names, found_files):
         systems[name] = run.name_images(loaded.samples)
         problems += loaded.problems
@@ -81,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
     print(flags(shown) if args.table == "text" else shown, end="")
     if args.output:
         kind = "json" if args.output.suffix == ".json" else "csv"
-        args.output.write_text(rendered(found, verdicts, kind, details=True), encoding="utf-8")
+        with replacing(args.output) as file:
+            file.write_text(rendered(found, verdicts, kind, details=True), encoding="utf-8")
     diagnosis = found.diagnosis if args.strict or not args.quiet else {}
     suspicious = {name: [one for one in own if one.suspicious] for name, own in diagnosis.items()}
     habits = {name: [one for one in own if not one.suspicious] for name, own in diagnosis.items()}

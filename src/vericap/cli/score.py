@@ -27,6 +27,7 @@ from vericap.core.table import Table
 from vericap.io.load import read_all
 from vericap.io.scoring import FileRun, Finished, Output, Request
 from vericap.io.stream import Input, open_input
+from vericap.io.units import RECORDS
 from vericap.io.write import check_output, write_problems, write_result
 from vericap.metrics.registry import resolve
 from vericap.run.engine import Run
@@ -64,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="go on where an earlier run stopped; its state is beside the output, or in DIR",
     )
     group.add_argument("--shard", type=shard, metavar="I/N", help="do the I-th of N shares; `vericap merge` joins them")
+    group.add_argument(
+        "--shard-records", type=common.positive, default=RECORDS, metavar="N", help=f"records in a piece ({RECORDS})"
+    )
     group.add_argument("--confidence", action="store_true", help="95 %% bootstrap intervals")
     group.add_argument(
         "--explain",
@@ -93,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output.of(args.output, [args.candidates, *args.references])
     if args.page:
         check_output(args.page, [args.candidates, *args.references, args.output or ""], kinds=(), what="pages")
-    with open_input(args.candidates, args.references, **common.reading(args)) as source:
+    with open_input(args.candidates, args.references, **common.reading(args), records=args.shard_records) as source:
         if args.output:
             Output.of(args.output, source.paths)
         apart = args.resume is not None or args.shard or output.parts or args.output == "-"

@@ -127,7 +127,7 @@ def read_text(unit: Unit, fields: Fields) -> Content:
     return found
 
 
-_scan = json.JSONDecoder().scan_once
+_scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _loads(line: str) -> Any:
