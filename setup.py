@@ -7,7 +7,7 @@ KERNELS = {
     "meteor": [f"src/vericap/native/{part}.c" for part in ("meteor", "meteor_phrases", "meteor_search")],
     "transport": ["src/vericap/native/transport.c"],
     "ptb": ["src/vericap/native/ptb.c"],
-    "text": ["src/vericap/native/text.c"],
+    "text": [f"src/vericap/native/{part}.c" for part in ("text", "ngrams", "cider")],
     "backbone": ["src/vericap/native/backbone.c"],
     "resize": ["src/vericap/native/resize.c"],
 }

@@ -85,6 +85,26 @@ def test_twins_agree(texts: list[str]) -> None:
     assert [compiled[i] for i in range(len(texts))] == [plain[i] for i in range(len(texts))]
 
 
+# Pieces between blanks whose tokens may hang on what comes after them; the compiled form remembers pieces it has cut.
+PIECES = (
+    "a A K. K U.S. e.g. etc. it. it's cannot 1 1/2 1/2. $5 -- - ... .. . , don't dogs' 'tis (x) www.a.com a.m. a.m .5 "
+    "Mr. no. No. 555 1234 555-1234 twelve-letter sixteen-letters. seventeen-letters street.\t x\ny \x7f \x00 caf\u00e9"
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from([*PIECES.split(" "), "", " "]), max_size=7).map(" ".join), min_size=1, max_size=6)
+)
+def test_remembered_pieces_are_cut_as_ever(texts: list[str]) -> None:
+    if load("ptb") is None:
+        pytest.skip("the compiled tokeniser was not built")
+    compiled = lines(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERICAP_PURE_PYTHON", "1")
+        assert lines(texts) == compiled
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5))
 def test_a_caption_does_not_depend_on_its_batch(texts: list[str]) -> None:
@@ -100,6 +120,9 @@ def test_words_cut_tokens_at_white_space() -> None:
     tokens = TokenTable.of([["a", "1\u00a01/2", "b"], [], ["1\u00a01/2"]])
     words = tokens.words()
     assert [words[i] for i in range(3)] == [["a", "1", "1/2", "b"], [], ["1", "1/2"]]
+    assert words.vocabulary[:3] == tokens.vocabulary
+    blank = TokenTable.of([["a", "\u00a0"], ["\u00a0"], ["b"]]).words()
+    assert [blank[i] for i in range(3)] == [["a"], [], ["b"]]
     plain = split_blanks(["a b", "b"])
     assert plain.words() is plain
     assert plain[-1] == ["b"]

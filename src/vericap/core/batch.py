@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -53,8 +51,9 @@ class Batch:
         samples = samples if isinstance(samples, list) else list(samples)
         # Whole columns at a time: at 40,000 samples a loop of appends costs as much as tokenising.
         flat = [text for sample in samples for text in (sample.candidate, *sample.references)]
-        number: defaultdict[str, int] = defaultdict(count().__next__)  # a text's number is its first appearance
-        codes = np.fromiter(map(number.__getitem__, flat), np.int64, len(flat))
+        seen: dict[str, int] = {}  # where each text appears first; texts are numbered in that order
+        places = np.fromiter(map(seen.setdefault, flat, range(len(flat))), np.int64, len(flat))
+        codes = (np.cumsum(places == np.arange(len(flat))) - 1)[places]
         counts = np.fromiter((len(sample.references) for sample in samples), np.int64, len(samples))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         first = offsets[:-1] + np.arange(len(samples))  # each sample's candidate stands before its references
@@ -62,7 +61,7 @@ class Batch:
         place_of = {None: -1, **{key: place for place, key in enumerate(keys)}}
         return cls(
             ids=[sample.id for sample in samples],
-            texts=list(number),
+            texts=list(seen),
             candidates=codes[first],
             reference_offsets=offsets,
             reference_index=np.delete(codes, first),

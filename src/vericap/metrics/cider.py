@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,14 +58,16 @@ class _Cider(Metric):
         frequency: DocumentFrequency = self.prepare(batch) if state is None else state
         grams = batch[NGrams(batch.settings.tokenizer)]
         offsets, references = batch.reference_offsets, batch.reference_index
-        similarity = cosines(grams, frequency.idf(grams), batch.candidates, offsets, references, clip=self.clip)
-        counts = np.diff(offsets)
+        codes, idf = frequency.weights(grams)
+        similarity = cosines(grams, codes, idf, batch.candidates, offsets, references, clip=self.clip)
+        counts = batch.reference_counts()
         if self.clip:
             similarity *= self.penalty(grams, np.repeat(batch.candidates, counts), references)[:, None]
-        sample = np.repeat(np.arange(len(batch)), counts)
-        total = np.bincount(sample, weights=similarity.sum(axis=1), minlength=len(batch))
-        score = 10.0 * total / (ORDERS * np.maximum(counts, 1))
-        found = without_references(batch, score)
+        # References, orders, number of references: in the tool's order, so that the last digit is the tool's too.
+        total = np.zeros((len(batch), ORDERS))
+        if len(references):
+            total[counts > 0] = np.add.reduceat(similarity, offsets[:-1][counts > 0], axis=0)
+        found = without_references(batch, total.sum(axis=1) / ORDERS / np.maximum(counts, 1) * 10.0)
         if frequency.images <= 1 and len(batch):
             found.warnings.append(
                 f"{self.label}: document frequencies come from one image, so every idf and every score is 0; "
@@ -76,8 +79,9 @@ class _Cider(Metric):
     def penalty(grams: NGramTable, own: Ints, other: Ints) -> Floats:
         """Gaussian of the difference in length; the tool measures length in 2-grams, not in words."""
         length = np.maximum(grams.lengths - 1, 0)
-        difference = (length[own] - length[other]).astype(np.float64)
-        return np.asarray(np.exp(-(difference**2) / (2 * SIGMA**2)))
+        difference = np.abs(length[own] - length[other])
+        away = range(int(difference.max(initial=0)) + 1)
+        return np.array([math.e ** (-(n**2) / (2 * SIGMA**2)) for n in away])[difference]
 
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
         return (Tokens(settings.tokenizer),)

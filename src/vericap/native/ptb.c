@@ -1,113 +1,5 @@
 /* The tokeniser's automaton over many texts. Its Python twin is in vericap/text/ptb.py. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
-
-/* ---- distinct tokens: bytes -> number ---- */
-
-typedef struct { uint32_t hash; int32_t number; int64_t start; int32_t length; } Entry;
-
-typedef struct {
-    Entry *slots; int64_t size, used;      /* open addressing, size a power of two */
-    char *text; int64_t filled, room;      /* all tokens one after the other */
-    int64_t *begins; int64_t count, capacity;  /* of numbered tokens, in order */
-    int32_t *lengths;
-} Words;
-
-static uint32_t hash_bytes(const char *text, int64_t length) {
-    uint32_t hash = 2166136261u;
-    for (int64_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return hash;
-}
-
-static int words_grow(Words *words) {
-    int64_t size = words->size * 2;
-    Entry *slots = calloc((size_t)size, sizeof(Entry));
-    if (!slots) return -1;
-    for (int64_t i = 0; i < words->size; i++) {
-        if (!words->slots[i].length) continue;
-        int64_t place = words->slots[i].hash & (size - 1);
-        while (slots[place].length) place = (place + 1) & (size - 1);
-        slots[place] = words->slots[i];
-    }
-    free(words->slots);
-    words->slots = slots;
-    words->size = size;
-    return 0;
-}
-
-/* Number of a token; with dropped != 0 a new token gets -1 instead of a number. -2: no memory. */
-static int32_t words_number(Words *words, const char *text, int64_t length, int dropped) {
-    uint32_t hash = hash_bytes(text, length);
-    int64_t place = hash & (words->size - 1);
-    while (words->slots[place].length) {
-        Entry *found = &words->slots[place];
-        if (found->hash == hash && found->length == length
-            && !memcmp(words->text + found->start, text, (size_t)length)) return found->number;
-        place = (place + 1) & (words->size - 1);
-    }
-    if (words->filled + length > words->room) {
-        int64_t room = (words->filled + length) * 2;
-        char *larger = realloc(words->text, (size_t)room);
-        if (!larger) return -2;
-        words->text = larger;
-        words->room = room;
-    }
-    if (words->count == words->capacity) {
-        int64_t capacity = words->capacity * 2;
-        int64_t *begins = realloc(words->begins, (size_t)capacity * sizeof(int64_t));
-        if (!begins) return -2;
-        words->begins = begins;
-        int32_t *lengths = realloc(words->lengths, (size_t)capacity * sizeof(int32_t));
-        if (!lengths) return -2;
-        words->lengths = lengths;
-        words->capacity = capacity;
-    }
-    memcpy(words->text + words->filled, text, (size_t)length);
-    int32_t number = dropped ? -1 : (int32_t)words->count;
-    words->slots[place] = (Entry){hash, number, words->filled, (int32_t)length};
-    if (!dropped) {
-        words->begins[words->count] = words->filled;
-        words->lengths[words->count++] = (int32_t)length;
-    }
-    words->filled += length;
-    if (++words->used * 2 > words->size && words_grow(words)) return -2;
-    return number;
-}
-
-static void words_free(Words *words) {
-    free(words->slots); free(words->text); free(words->begins); free(words->lengths);
-}
-
-static int words_make(Words *words, PyObject *dropped) {
-    memset(words, 0, sizeof *words);
-    words->size = 1 << 12;
-    words->room = 1 << 14;
-    words->capacity = 1 << 10;
-    words->slots = calloc((size_t)words->size, sizeof(Entry));
-    words->text = malloc((size_t)words->room);
-    words->begins = malloc((size_t)words->capacity * sizeof(int64_t));
-    words->lengths = malloc((size_t)words->capacity * sizeof(int32_t));
-    if (!words->slots || !words->text || !words->begins || !words->lengths) { PyErr_NoMemory(); return -1; }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(dropped); i++) {
-        Py_ssize_t length;
-        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(dropped, i), &length);
-        if (!text) return -1;
-        if (words_number(words, text, length, 1) == -2) { PyErr_NoMemory(); return -1; }
-    }
-    return 0;
-}
-
-static PyObject *words_list(const Words *words) {
-    PyObject *list = PyList_New((Py_ssize_t)words->count);
-    for (int64_t i = 0; list && i < words->count; i++) {
-        PyObject *word = PyUnicode_DecodeUTF8(words->text + words->begins[i], words->lengths[i], "surrogatepass");
-        if (!word) { Py_CLEAR(list); break; }
-        PyList_SET_ITEM(list, (Py_ssize_t)i, word);
-    }
-    return list;
-}
+#include "ptb_words.h"
 
 /* ---- the automaton ---- */
 
@@ -138,17 +30,15 @@ static int64_t cut(const Table *table, const uint16_t *units, int64_t begin, int
     return best;
 }
 
-typedef struct { int32_t *ids; int64_t count, room; } Numbers;
+typedef struct { PyObject *bytes; int64_t count, room; } Numbers; /* ids in a bytearray, which is handed over */
 
 static int numbers_add(Numbers *numbers, int32_t id) {
     if (numbers->count == numbers->room) {
         int64_t room = numbers->room * 2;
-        int32_t *ids = realloc(numbers->ids, (size_t)room * sizeof(int32_t));
-        if (!ids) { PyErr_NoMemory(); return -1; }
-        numbers->ids = ids;
+        if (PyByteArray_Resize(numbers->bytes, (Py_ssize_t)(room * (int64_t)sizeof(int32_t)))) return -1;
         numbers->room = room;
     }
-    numbers->ids[numbers->count++] = id;
+    ((int32_t *)PyByteArray_AS_STRING(numbers->bytes))[numbers->count++] = id;
     return 0;
 }
 
@@ -168,38 +58,40 @@ static int32_t shaped(Words *words, PyObject *shape, int action, const uint16_t 
     return number;
 }
 
-static int scan(const Table *table, const uint16_t *units, int64_t length, int64_t solid, int64_t limit,
-                Words *words, Numbers *numbers, PyObject *shape) {
-    char small[64];
-    for (int64_t begin = 0; begin < length;) {
-        uint32_t state = (uint32_t)table->start;
-        int64_t end = begin + 1;
-        int rule = -1;
-        for (int64_t place = begin; place < limit; place++) {
-            state = table->moves[state * table->width + table->classes[units[place]]];
-            if (!state) break;
-            if (table->accepts[state]) { rule = table->accepts[state] - 1; end = place + 1; }
-        }
-        if (rule >= 0 && table->mains[rule]) end = cut(table, units, begin, end, rule);
-        int action = rule < 0 ? DROP : table->actions[rule];
-        if (action != DROP) {
-            int32_t number;
-            int64_t size = (end < solid ? end : solid) - begin, i = 0;
-            if (action <= ASIS && size <= (int64_t)sizeof small)
-                for (; i < size && units[begin + i] < 128; i++) {
-                    char c = (char)units[begin + i];
-                    small[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-                }
-            if (size < 0) size = 0;
-            number = size && i == size ? words_number(words, small, size, 0)
-                                       : shaped(words, shape, action, units + begin, size);
-            if (number == -3) return -1;
-            if (number == -2) { PyErr_NoMemory(); return -1; }
-            if (number >= 0 && numbers_add(numbers, number)) return -1;
-        }
-        begin = end;
+typedef struct {
+    const uint16_t *units;           /* a text, a new line, the beginning of the next text */
+    int64_t length, solid, limit;    /* of the text; without blanks at its end; of all */
+    int64_t reach;                   /* how far the automaton has looked */
+} Units;
+
+/* Number the token that begins at a place; returns where the next one begins, -1 on failure. */
+static int64_t step(const Table *table, Units *line, int64_t begin, Words *words, Numbers *numbers, PyObject *shape) {
+    const uint16_t *units = line->units;
+    uint32_t state = (uint32_t)table->start;
+    int64_t end = begin + 1, place = begin;
+    int rule = -1;
+    for (; place < line->limit; place++) {
+        state = table->moves[state * table->width + table->classes[units[place]]];
+        if (!state) break;
+        if (table->accepts[state]) { rule = table->accepts[state] - 1; end = place + 1; }
     }
-    return 0;
+    if (place > line->reach) line->reach = place;
+    if (rule >= 0 && table->mains[rule]) end = cut(table, units, begin, end, rule);
+    int action = rule < 0 ? DROP : table->actions[rule];
+    if (action == DROP) return end;
+    char small[64];
+    int64_t size = (end < line->solid ? end : line->solid) - begin, i = 0;
+    if (action <= ASIS && size <= (int64_t)sizeof small)
+        for (; i < size && units[begin + i] < 128; i++) {
+            char c = (char)units[begin + i];
+            small[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        }
+    if (size < 0) size = 0;
+    int32_t number = size && i == size ? words_number(words, small, size, 0)
+                                       : shaped(words, shape, action, units + begin, size);
+    if (number == -2) PyErr_NoMemory();
+    if (number < -1 || (number >= 0 && numbers_add(numbers, number))) return -1;
+    return end;
 }
 
 typedef struct { uint16_t *units; int64_t room; } Line;
@@ -228,27 +120,145 @@ static int64_t append(Line *line, int64_t filled, PyObject *text, int64_t most) 
     return filled;
 }
 
-static int tokenize_all(PyObject *texts, const int64_t *following, PyObject *unknown, const Table *table, PyObject *shape,
-                        Words *words, Numbers *numbers, int64_t *offsets) {
+/* The text and what follows it as the automaton reads them. */
+static int units_of(Units *units, Line *line, PyObject *text, PyObject *next) {
+    units->length = append(line, 0, text, INT64_MAX / 8);
+    if (units->length < 0) return -1;
+    line->units[units->length] = '\n';
+    units->limit = append(line, units->length + 1, next, 16);
+    if (units->limit < 0) return -1;
+    units->solid = units->length;  /* the tool strips blanks off a line's end */
+    while (units->solid && Py_UNICODE_ISSPACE(line->units[units->solid - 1])) units->solid--;
+    units->units = line->units;
+    return 0;
+}
+
+/* ---- chunks: what stands between blanks, with the tokens it was cut into before ---- */
+
+enum { CHUNKS = 1 << 16, CHUNK = 16, UNKNOWN = -1, OPEN = -2 };
+
+/* The automaton is asked once for a chunk, if it never had to look further than the blank or line end after it: then the
+   same bytes always give the same tokens. Otherwise (OPEN) it is asked every time. */
+typedef struct { uint64_t text[2]; int32_t ids[2]; char after; int8_t count; } Chunk;
+
+/* Bytes above a blank from `data` on, at most 16 of them, as two numbers; returns how many, 17: more. The text ends in
+   at least 16 zero bytes. */
+static int chunk_read(const char *data, uint64_t *text) {
+    text[1] = 0;
+    for (int half = 0; half < 2; half++, data += 8) {
+#if PY_LITTLE_ENDIAN && (defined(__GNUC__) || defined(__clang__))
+        uint64_t bytes, ends;
+        memcpy(&bytes, data, 8);
+        ends = ~(bytes + 0x5F5F5F5F5F5F5F5Full) & 0x8080808080808080ull;  /* ASCII bytes up to a blank */
+        int count = ends ? __builtin_ctzll(ends) >> 3 : 8;
+        text[half] = ends ? bytes & (((uint64_t)1 << 8 * count) - 1) : bytes;
+#else
+        int count = 0;
+        for (text[half] = 0; count < 8 && data[count] > ' '; count++)
+            text[half] |= (uint64_t)data[count] << 8 * count;
+#endif
+        if (count < 8) return 8 * half + count;
+    }
+    return *data > ' ' ? 17 : 16;
+}
+
+/* Where a chunk is kept; one that was there before is forgotten. The byte after it, blank or line end, belongs to it. */
+static Chunk *chunk_of(Chunk *chunks, const uint64_t *text, char after) {
+    uint64_t hash = (text[0] ^ text[1] * 0xC2B2AE3D27D4EB4Full ^ (uint64_t)after) * 0x9E3779B97F4A7C15ull;
+    Chunk *chunk = &chunks[hash >> 48 & (CHUNKS - 1)];
+    if (chunk->text[0] == text[0] && chunk->text[1] == text[1] && chunk->after == after) return chunk;
+    *chunk = (Chunk){{text[0], text[1]}, {0, 0}, after, UNKNOWN};
+    return chunk;
+}
+
+static void chunk_keep(Chunk *chunk, const Numbers *numbers, int64_t before, int closed) {
+    int64_t count = numbers->count - before;
+    chunk->count = closed && count <= 2 ? (int8_t)count : OPEN;
+    for (int64_t k = 0; k < count && chunk->count >= 0; k++)
+        chunk->ids[k] = ((int32_t *)PyByteArray_AS_STRING(numbers->bytes))[before + k];
+}
+
+/* For every byte: is a blank before it dropped without a look at what comes after that byte? */
+static void lone_blanks(const Table *table, uint8_t *lone) {
+    uint32_t state = table->moves[table->start * table->width + table->classes[' ']];
+    int rule = state && table->accepts[state] ? table->accepts[state] - 1 : -1;
+    int dropped = rule < 0 || (table->actions[rule] == DROP && !table->mains[rule]);
+    for (int byte = 0; byte < 128; byte++)
+        lone[byte] = dropped && (!state || !table->moves[state * table->width + table->classes[byte]]);
+}
+
+typedef struct {
+    const Table *table;
+    Words *words;
+    Numbers *numbers;
+    PyObject *shape;
+    Chunk *chunks;
+    uint8_t lone[128];
+    char *plain;  /* a text with zero bytes behind it */
+    int64_t room;
+} Run;
+
+static const char *padded(Run *run, PyObject *text, int64_t length) {
+    if (length + CHUNK + 8 > run->room) {
+        char *larger = realloc(run->plain, (size_t)(2 * length + 1024));
+        if (!larger) { PyErr_NoMemory(); return NULL; }
+        run->plain = larger;
+        run->room = 2 * length + 1024;
+    }
+    memcpy(run->plain, PyUnicode_1BYTE_DATA(text), (size_t)length);
+    memset(run->plain + length, 0, CHUNK + 8);
+    return run->plain;
+}
+
+/* A text of ASCII characters, chunk by chunk. */
+static int tokenize_plain(Run *run, Line *line, PyObject *text, PyObject *next) {
+    int64_t length = PyUnicode_GET_LENGTH(text), begin = 0;
+    const char *data = padded(run, text, length);
+    Units units = {NULL, 0, 0, 0, 0};
+    if (!data) return -1;
+    while (begin < length) {
+        if (data[begin] == ' ' && run->lone[begin + 1 < length ? (int)data[begin + 1] : '\n']) { begin++; continue; }
+        uint64_t bytes[2];
+        int64_t end = begin + chunk_read(data + begin, bytes), before = run->numbers->count;
+        Chunk *chunk = NULL;
+        if (end > begin && end <= begin + CHUNK && (end == length || data[end] == ' ')) {
+            chunk = chunk_of(run->chunks, bytes, end == length ? '\n' : ' ');
+            for (int k = 0; k < chunk->count; k++)
+                if (numbers_add(run->numbers, chunk->ids[k])) return -1;
+            if (chunk->count >= 0) { begin = end; continue; }
+        }
+        if (!units.units && units_of(&units, line, text, next)) return -1;
+        units.reach = 0;
+        do begin = step(run->table, &units, begin, run->words, run->numbers, run->shape);
+        while (chunk && begin >= 0 && begin < end);
+        if (begin < 0) return -1;
+        if (chunk) chunk_keep(chunk, run->numbers, before, begin == end && units.reach <= end);
+    }
+    return 0;
+}
+
+static int tokenize_one(Run *run, Line *line, PyObject *text, PyObject *next) {
+    if (PyUnicode_IS_ASCII(text)) return tokenize_plain(run, line, text, next);
+    Units units = {NULL, 0, 0, 0, 0};
+    if (units_of(&units, line, text, next)) return -1;
+    for (int64_t begin = 0; begin < units.length;) {
+        begin = step(run->table, &units, begin, run->words, run->numbers, run->shape);
+        if (begin < 0) return -1;
+    }
+    return 0;
+}
+
+static int tokenize_all(Run *run, PyObject *texts, const int64_t *following, PyObject *unknown, int64_t *offsets) {
     Line line = {NULL, 0};
     int failed = 0;
     Py_ssize_t count = PyList_GET_SIZE(texts);
     for (Py_ssize_t i = 0; i < count && !failed; i++) {
         PyObject *text = PyList_GET_ITEM(texts, i);
         PyObject *next = following[i] >= 0 && following[i] < count ? PyList_GET_ITEM(texts, following[i]) : unknown;
-        if (!PyUnicode_Check(text) || !PyUnicode_Check(next)) {
-            PyErr_SetString(PyExc_TypeError, "texts must be str");
-            failed = 1;
-            break;
-        }
-        int64_t length = append(&line, 0, text, INT64_MAX / 8);
-        if (length < 0) { failed = 1; break; }
-        line.units[length] = '\n';
-        int64_t limit = append(&line, length + 1, next, 16);
-        int64_t solid = length;  /* the tool strips blanks off a line's end */
-        while (solid && Py_UNICODE_ISSPACE(line.units[solid - 1])) solid--;
-        failed = limit < 0 || scan(table, line.units, length, solid, limit, words, numbers, shape);
-        offsets[i + 1] = numbers->count;
+        failed = !PyUnicode_Check(text) || !PyUnicode_Check(next);
+        if (failed) PyErr_SetString(PyExc_TypeError, "texts must be str");
+        else failed = tokenize_one(run, &line, text, next);
+        offsets[i + 1] = run->numbers->count;
     }
     free(line.units);
     return failed ? -1 : 0;
@@ -265,27 +275,29 @@ static PyObject *tokenize(PyObject *self, PyObject *args) {
     Table table = {classes.buf, moves.buf, accepts.buf, mains.buf, aheads.buf, actions.buf, width, start};
     Py_ssize_t count = PyList_GET_SIZE(texts);
     Words words;
-    Numbers numbers = {malloc(4096 * sizeof(int32_t)), 0, 4096};
+    Numbers numbers = {PyByteArray_FromStringAndSize(NULL, 4096 * (Py_ssize_t)sizeof(int32_t)), 0, 4096};
+    Run run = {&table, &words, &numbers, shape, calloc(CHUNKS, sizeof(Chunk)), {0}, NULL, 0};
     PyObject *offsets = PyByteArray_FromStringAndSize(NULL, (count + 1) * (Py_ssize_t)sizeof(int64_t));
-    int failed = words_make(&words, dropped);
-    if (!numbers.ids) { PyErr_NoMemory(); failed = 1; }
+    int failed = words_make(&words, dropped) || !numbers.bytes || !offsets;
+    if (!run.chunks) { PyErr_NoMemory(); failed = 1; }
     if (following.len != count * (Py_ssize_t)sizeof(int64_t)) {
         PyErr_SetString(PyExc_ValueError, "`following` must be as long as `texts`");
         failed = 1;
     }
-    if (!failed && offsets) {
+    if (!failed) {
         int64_t *bounds = (int64_t *)PyByteArray_AS_STRING(offsets);
         bounds[0] = 0;
-        if (!tokenize_all(texts, following.buf, unknown, &table, shape, &words, &numbers, bounds)) {
-            PyObject *list = words_list(&words);
-            PyObject *ids = PyByteArray_FromStringAndSize((char *)numbers.ids, numbers.count * (Py_ssize_t)sizeof(int32_t));
-            if (list && ids) result = PyTuple_Pack(3, list, offsets, ids);
-            Py_XDECREF(list);
-            Py_XDECREF(ids);
-        }
+        lone_blanks(&table, run.lone);
+        failed = tokenize_all(&run, texts, following.buf, unknown, bounds)
+                 || PyByteArray_Resize(numbers.bytes, (Py_ssize_t)(numbers.count * (int64_t)sizeof(int32_t)));
     }
+    PyObject *list = failed ? NULL : words_list(&words);
+    if (list) result = PyTuple_Pack(3, list, offsets, numbers.bytes);
+    Py_XDECREF(list);
     Py_XDECREF(offsets);
-    free(numbers.ids);
+    Py_XDECREF(numbers.bytes);
+    free(run.chunks);
+    free(run.plain);
     words_free(&words);
     PyBuffer_Release(&following); PyBuffer_Release(&classes); PyBuffer_Release(&moves); PyBuffer_Release(&accepts);
     PyBuffer_Release(&mains); PyBuffer_Release(&aheads); PyBuffer_Release(&actions);

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from vericap.core.typing import Floats, Ints, Ints32
-from vericap.text.ngrams import ORDERS, NGramTable, document_counts
+from vericap.text.ngrams import ORDERS, NGramTable, NGramTree, document_counts
 
 
 @dataclass
 class DocumentFrequency:
     """In how many of `images` images each n-gram occurs in a reference.
 
-    N-grams are a tree: n-gram g is n-gram `prefix[g]` (-1: none) followed by word `vocabulary[last[g]]`;
-    shorter n-grams come before longer ones, and order n is `starts[n - 1] .. starts[n] - 1`.
     N-grams that are not there count as seen once, as in the tool.
     """
 
     images: int
-    vocabulary: list[str]
-    prefix: Ints32
-    last: Ints32
-    starts: Ints
+    grams: NGramTree | NGramTable  # a table: the one they were counted on
     counts: Ints32
     source: str = "corpus"
-    _counted_on: NGramTable | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -38,14 +32,18 @@ class DocumentFrequency:
     def __getstate__(self) -> dict[str, Any]:
         # What is only prepared for look-ups, and large, does not travel to other processes.
         kept = {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
-        return {**kept, "_counted_on": None}
+        return {**kept, "grams": self.tree}
+
+    @property
+    def tree(self) -> NGramTree:
+        """What the n-grams are made of."""
+        return self.grams if isinstance(self.grams, NGramTree) else self.grams.tree
 
     @classmethod
     def count(cls, grams: NGramTable, offsets: Ints, references: Ints) -> DocumentFrequency:
         """Frequencies in the references of the samples; a sample without references is no document."""
         counts = document_counts(grams, offsets, references)
-        images = int((np.diff(offsets) > 0).sum())
-        return cls(images, grams.vocabulary, grams.prefix, grams.last, grams.starts, counts, _counted_on=grams)
+        return cls(int((np.diff(offsets) > 0).sum()), grams, counts)
 
     @classmethod
     def merge(cls, parts: Sequence[DocumentFrequency]) -> DocumentFrequency:
@@ -53,13 +51,14 @@ class DocumentFrequency:
         if len(parts) == 1:
             return parts[0]
         seen: dict[str, int] = {}
-        maps = [np.array([seen.setdefault(w, len(seen)) for w in p.vocabulary], dtype=np.int64) for p in parts]
+        trees = [part.tree for part in parts]
+        maps = [np.array([seen.setdefault(w, len(seen)) for w in tree.vocabulary], dtype=np.int64) for tree in trees]
         places = [np.empty(len(part), dtype=np.int64) for part in parts]
         prefix, last, counts, starts = [], [], [], [0]
         for order in range(ORDERS):
-            slices = [slice(part.starts[order], part.starts[order + 1]) for part in parts]
+            slices = [slice(tree.starts[order], tree.starts[order + 1]) for tree in trees]
             keys = np.concatenate(
-                [_keys(p, s, place, words, len(seen)) for p, s, place, words in zip(parts, slices, places, maps)]
+                [_keys(t, s, place, words, len(seen)) for t, s, place, words in zip(trees, slices, places, maps)]
             )
             once, inverse = np.unique(keys, return_inverse=True)
             inverse = inverse.reshape(-1)
@@ -75,31 +74,39 @@ class DocumentFrequency:
             last.append(once % max(len(seen), 1))
             counts.append(total)
             starts.append(starts[-1] + len(once))
-        return cls(
-            sum(part.images for part in parts),
+        tree = NGramTree(
             list(seen),
             np.concatenate(prefix).astype(np.int32),
             np.concatenate(last).astype(np.int32),
             np.array(starts, dtype=np.int64),
-            np.concatenate(counts).astype(np.int32),
-            source=parts[0].source,
         )
+        images = sum(part.images for part in parts)
+        return cls(images, tree, np.concatenate(counts).astype(np.int32), parts[0].source)
 
     def idf(self, grams: NGramTable) -> Floats:
         """log(images / frequency) of every n-gram of `grams`."""
-        counts = self.counts if self._counted_on is grams else self.lookup(grams)
-        return np.asarray(np.log(float(max(self.images, 1))) - np.log(np.maximum(1.0, counts)))
+        codes, idf = self.weights(grams)
+        return idf[codes]
+
+    def weights(self, grams: NGramTable) -> tuple[Ints32, Floats]:
+        """A code for every n-gram of `grams`, and the idf of every code: equally frequent n-grams share one."""
+        codes = counts = self.counts if self.grams is grams else self.lookup(grams)
+        known: Ints = np.arange(int(counts.max(initial=0)) + 1)
+        if len(known) > len(counts) + 1:  # frequencies of a larger corpus
+            known, inverse = np.unique(counts, return_inverse=True)
+            codes = inverse.reshape(-1).astype(np.int32)
+        return codes, np.asarray(np.log(float(max(self.images, 1))) - np.log(np.maximum(1.0, known)))
 
     def lookup(self, grams: NGramTable) -> Ints32:
         """Frequency of each n-gram of `grams`, 0 where unknown."""
         numbers = self._numbers
         words = np.array([numbers.get(word, -1) for word in grams.vocabulary], dtype=np.int64)
         place = np.full(len(grams), -1, dtype=np.int64)
-        span = max(len(self.vocabulary), 1)
+        span, tree = max(len(self.tree.vocabulary), 1), grams.tree
         for order, (keys, places) in enumerate(self._sorted):
             asked = slice(grams.starts[order], grams.starts[order + 1])
-            word = words[grams.last[asked]]
-            before = np.full(len(word), 0, dtype=np.int64) if order == 0 else place[grams.prefix[asked]] + 1
+            word = words[tree.last[asked]]
+            before = np.full(len(word), 0, dtype=np.int64) if order == 0 else place[tree.prefix[asked]] + 1
             known = (word >= 0) & ((before > 0) | (order == 0))
             if not len(keys) or not known.any():
                 break
@@ -111,42 +118,42 @@ class DocumentFrequency:
     @cached_property
     def _numbers(self) -> dict[str, int]:
         """The number of each word."""
-        return {word: number for number, word in enumerate(self.vocabulary)}
+        return {word: number for number, word in enumerate(self.tree.vocabulary)}
 
     @cached_property
     def _sorted(self) -> list[tuple[Ints, Ints]]:
         """Of each order the keys of its n-grams in ascending order, and the n-gram of each key."""
-        span = max(len(self.vocabulary), 1)
+        tree = self.tree
+        span = max(len(tree.vocabulary), 1)
         found = []
         for order in range(ORDERS):
-            own = slice(self.starts[order], self.starts[order + 1])
-            keys = (self.prefix[own].astype(np.int64) + 1) * span + self.last[own]
+            own = slice(tree.starts[order], tree.starts[order + 1])
+            keys = (tree.prefix[own].astype(np.int64) + 1) * span + tree.last[own]
             by_key = np.argsort(keys, kind="stable")
-            found.append((keys[by_key], by_key + self.starts[order]))
+            found.append((keys[by_key], by_key + tree.starts[order]))
         return found
 
     def at_least(self, count: int) -> DocumentFrequency:
         """Only n-grams seen in so many images. Those seen in one image weigh as much as unknown ones."""
-        keep = self.counts >= count
+        tree, keep = self.tree, self.counts >= count
         number = np.cumsum(keep) - 1
-        starts = np.concatenate([[0], np.cumsum(keep)])[self.starts]
-        words = np.unique(self.last[keep])
-        prefix = self.prefix[keep]
-        return DocumentFrequency(
-            self.images,
-            [self.vocabulary[word] for word in words],
+        starts = np.concatenate([[0], np.cumsum(keep)])[tree.starts]
+        words = np.unique(tree.last[keep])
+        prefix = tree.prefix[keep]
+        kept = NGramTree(
+            [tree.vocabulary[word] for word in words],
             np.where(prefix >= 0, number[np.maximum(prefix, 0)], -1).astype(np.int32),
-            np.searchsorted(words, self.last[keep]).astype(np.int32),
+            np.searchsorted(words, tree.last[keep]).astype(np.int32),
             starts.astype(np.int64),
-            self.counts[keep],
-            source=self.source,
         )
+        return DocumentFrequency(self.images, kept, self.counts[keep], self.source)
 
     def items(self) -> Iterable[tuple[str, int]]:
         """(n-gram as text, frequency) of every n-gram that occurs."""
         texts: list[str] = []
-        for prefix, last, count in zip(self.prefix.tolist(), self.last.tolist(), self.counts.tolist()):
-            word = self.vocabulary[last]
+        tree = self.tree
+        for prefix, last, count in zip(tree.prefix.tolist(), tree.last.tolist(), self.counts.tolist()):
+            word = tree.vocabulary[last]
             texts.append(word if prefix < 0 else f"{texts[prefix]} {word}")
             if count:
                 yield texts[-1], count
@@ -160,6 +167,6 @@ class DocumentFrequency:
         return found.hexdigest()[:8]
 
 
-def _keys(part: DocumentFrequency, own: slice, place: Ints, words: Ints, span: int) -> Ints:
-    before = part.prefix[own].astype(np.int64)
-    return np.where(before >= 0, place[np.maximum(before, 0)] + 1, 0) * max(span, 1) + words[part.last[own]]
+def _keys(tree: NGramTree, own: slice, place: Ints, words: Ints, span: int) -> Ints:
+    before = tree.prefix[own].astype(np.int64)
+    return np.where(before >= 0, place[np.maximum(before, 0)] + 1, 0) * max(span, 1) + words[tree.last[own]]

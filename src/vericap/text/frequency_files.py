@@ -26,7 +26,7 @@ import numpy as np
 from vericap.core import shipped
 from vericap.core.errors import InputError
 from vericap.text.frequency import DocumentFrequency
-from vericap.text.ngrams import ORDERS, ngrams
+from vericap.text.ngrams import ORDERS, NGramTree, ngrams
 from vericap.text.tokens import tokenize
 
 SHIPPED = "coco-val"
@@ -58,41 +58,42 @@ def save(frequency: DocumentFrequency, file: str | Path, *, tokenizer: str = "pt
 
 def _save_compact(frequency: DocumentFrequency, file: Path, tokenizer: str) -> None:
     frequency = _breadth_first(frequency)
-    children = np.bincount(frequency.prefix[frequency.prefix >= 0], minlength=len(frequency))
+    tree = frequency.tree
+    children = np.bincount(tree.prefix[tree.prefix >= 0], minlength=len(frequency))
     np.savez_compressed(
         file,
         images=np.array(frequency.images),
         tokenizer=np.array(tokenizer),
-        vocabulary=np.frombuffer("\n".join(frequency.vocabulary).encode("utf-8", "surrogatepass"), dtype=np.uint8),
-        starts=frequency.starts,
-        children=children[: frequency.starts[ORDERS - 1]].astype(np.int32),
-        last=frequency.last,
+        vocabulary=np.frombuffer("\n".join(tree.vocabulary).encode("utf-8", "surrogatepass"), dtype=np.uint8),
+        starts=tree.starts,
+        children=children[: tree.starts[ORDERS - 1]].astype(np.int32),
+        last=tree.last,
         counts=frequency.counts,
     )
 
 
 def _breadth_first(frequency: DocumentFrequency) -> DocumentFrequency:
     """The same table with n-grams of each order sorted by prefix and last word."""
+    tree = frequency.tree
     new = np.empty(len(frequency), dtype=np.int64)
-    prefix = frequency.prefix.astype(np.int64)
+    prefix = tree.prefix.astype(np.int64)
     sorted_last, sorted_counts, sorted_prefix = [], [], []
     for order in range(ORDERS):
-        own = slice(frequency.starts[order], frequency.starts[order + 1])
+        own = slice(tree.starts[order], tree.starts[order + 1])
         before = np.full(own.stop - own.start, -1) if order == 0 else new[prefix[own]]
-        by_prefix = np.lexsort((frequency.last[own], before))
+        by_prefix = np.lexsort((tree.last[own], before))
         new[own.start + by_prefix] = np.arange(own.start, own.stop)
         sorted_prefix.append(before[by_prefix])
-        sorted_last.append(frequency.last[own][by_prefix])
+        sorted_last.append(tree.last[own][by_prefix])
         sorted_counts.append(frequency.counts[own][by_prefix])
-    return DocumentFrequency(
-        frequency.images,
-        frequency.vocabulary,
+    ordered = NGramTree(
+        tree.vocabulary,
         np.concatenate(sorted_prefix).astype(np.int32),
         np.concatenate(sorted_last).astype(np.int32),
-        frequency.starts,
-        np.concatenate(sorted_counts).astype(np.int32),
-        source=frequency.source,
+        tree.starts,
     )
+    counts = np.concatenate(sorted_counts).astype(np.int32)
+    return DocumentFrequency(frequency.images, ordered, counts, frequency.source)
 
 
 def read(file: str | Path) -> DocumentFrequency:
@@ -119,10 +120,8 @@ def _read_compact(file: Path) -> DocumentFrequency:
         roots = np.full(int(starts[1]), -1, dtype=np.int32)
         prefix = np.concatenate([roots, np.repeat(np.arange(len(children), dtype=np.int32), children)])
         words = data["vocabulary"].tobytes().decode("utf-8", "surrogatepass")
-        found = DocumentFrequency(
-            int(data["images"]), words.split("\n") if words else [], prefix, data["last"], starts, data["counts"],
-            source=str(file),
-        )  # fmt: skip
+        tree = NGramTree(words.split("\n") if words else [], prefix, data["last"], starts)
+        found = DocumentFrequency(int(data["images"]), tree, data["counts"], str(file))
     return _checked(found, str(file))
 
 
@@ -150,16 +149,14 @@ def from_counts(content: Any, where: str) -> DocumentFrequency:
         counts[len(words) - 1][place] = count
     starts = np.concatenate([[0], np.cumsum([len(level) for level in levels])]).astype(np.int64)
     prefix = [p if p < 0 else p + int(starts[n - 1]) for n, level in enumerate(levels) for p, _ in level]
-    found = DocumentFrequency(
-        images,
+    tree = NGramTree(
         list(numbers),
         np.array(prefix, dtype=np.int32),
         np.array([word for level in levels for _, word in level], dtype=np.int32),
         starts,
-        np.array([count for level in counts for count in level], dtype=np.int32),
-        source=where,
     )
-    return _checked(found, where)
+    flat = np.array([count for level in counts for count in level], dtype=np.int32)
+    return _checked(DocumentFrequency(images, tree, flat, where), where)
 
 
 def _checked(found: DocumentFrequency, where: str) -> DocumentFrequency:

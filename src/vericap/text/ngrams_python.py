@@ -3,63 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from vericap.core.typing import Floats, Ints, Ints32
 
 if TYPE_CHECKING:
     from vericap.text.ngrams import NGramTable
     from vericap.text.tokens import TokenTable
 
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 _CHUNK = 4096  # samples joined at a time, which bounds memory
 
 
-def ngrams(ids: Ints32, offsets: Ints, words: int, orders: int) -> tuple[Ints32, Ints32, Ints, Ints, Ints32, Ints32]:
-    """prefix, last, starts, rows, grams, counts of `NGrams`."""
+def number(words: Ints32, longer: Ints32, offsets: Ints, orders: int, vocabulary: int, starts: Ints) -> None:
+    """Fill `longer` with the n-gram of each place, and `starts` with the first number of each order."""
     lengths = np.diff(offsets)
-    text_of = np.repeat(np.arange(len(lengths)), lengths)
-    room = np.repeat(offsets[1:], lengths) - np.arange(len(ids))  # words from here to the end of the text
-    prefix = [np.full(words, -1, dtype=np.int64)]
-    last = [np.arange(words, dtype=np.int64)]
-    starts, rows, all_grams, all_counts = [0, words], [np.zeros(1, dtype=np.int64)], [], []
-    current, place = ids.astype(np.int64), np.arange(len(ids))
-    for order in range(1, orders + 1):
-        if order > 1:
-            keep = room[place] >= order
-            place = place[keep]
-            word = ids[place + order - 1].astype(np.int64)
-            keys, first, inverse = np.unique(
-                current[keep] * max(words, 1) + word, return_index=True, return_inverse=True
-            )
-            by_first = np.argsort(first, kind="stable")  # numbers go by first appearance
-            rank = np.empty(len(keys), dtype=np.int64)
-            rank[by_first] = np.arange(len(keys))
-            current = rank[inverse.reshape(-1)] + starts[-1]
-            prefix.append(keys[by_first] // max(words, 1))
-            last.append(keys[by_first] % max(words, 1))
-            starts.append(starts[-1] + len(keys))
-        span = max(starts[-1], 1)
-        pairs, count = np.unique(text_of[place] * span + current, return_counts=True)
-        all_grams.append((pairs % span).astype(np.int32))
-        all_counts.append(count.astype(np.int32))
-        ends = np.cumsum(np.bincount(pairs // span, minlength=len(lengths)))
-        rows.append(ends + rows[-1][-1])
-    return (
-        np.concatenate(prefix).astype(np.int32),
-        np.concatenate(last).astype(np.int32),
-        np.array(starts, dtype=np.int64),
-        np.concatenate(rows).astype(np.int64),
-        np.concatenate(all_grams),
-        np.concatenate(all_counts),
-    )
+    room = np.repeat(offsets[1:], lengths) - np.arange(len(words))  # words from here to the end of the text
+    starts[1], shorter = vocabulary, words
+    for order in range(2, orders + 1):
+        place = np.flatnonzero(room >= order)
+        pairs = shorter[place].astype(np.int64) * max(vocabulary, 1) + words[place + order - 1]
+        keys, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+        rank = np.empty(len(keys), dtype=np.int64)
+        rank[np.argsort(first, kind="stable")] = np.arange(len(keys))  # numbers go by first appearance
+        row = longer[order - 2]
+        row[:] = -1
+        row[place] = rank[inverse.reshape(-1)] + starts[order - 1]
+        starts[order] = starts[order - 1] + len(keys)
+        shorter = row
 
 
-def spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+@dataclass
+class _Distinct:
+    """Distinct n-grams of one order of some texts, in the order of the texts."""
+
+    owner: Ints  # place of the text among those asked for
+    gram: Ints
+    count: Ints
+
+    @classmethod
+    def of(cls, grams: NGramTable, texts: Ints, order: int) -> _Distinct:
+        begin, row = grams.offsets[texts], grams.row(order)
+        place, owner = _spans(begin, np.maximum(grams.offsets[texts + 1] - order + 1, begin))
+        pairs = owner * max(len(grams), 1) + row[place]
+        _, first, count = np.unique(pairs, return_index=True, return_counts=True)
+        by_place = np.argsort(first)
+        first = first[by_place]
+        return cls(owner[first], row[place[first]].astype(np.int64), count[by_place])
+
+
+def _orders(grams: NGramTable) -> range:
+    return range(1, len(grams.longer) + 2)
+
+
+def _spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     """All places begin[i] .. end[i] - 1 one after the other, and i of each."""
     lengths = end - begin
     owner = np.repeat(np.arange(len(begin)), lengths)
@@ -67,46 +66,55 @@ def spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.arange(len(owner)) - before[owner] + begin[owner], owner
 
 
-def _joins(
-    grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints, orders: int
-) -> Iterator[tuple[int, int, int, Ints, Ints, Ints, Ints, Ints]]:
-    """For chunks of samples and each order: the n-grams a candidate shares with its references.
+@dataclass
+class _Shared:
+    """N-grams of one order that candidates of some samples share with their references."""
 
-    Yields order, first sample, end sample, candidate places, their samples, and for every shared n-gram
-    the place in the candidate list, the place in `grams.grams` on the reference side and the pair's number.
-    """
+    order: int
+    samples: slice
+    own: _Distinct
+    place: Ints  # of each shared n-gram among the candidates' n-grams; ascending within a pair
+    pair: Ints  # candidate and reference, by the reference's place
+    count: Ints  # in the reference
+
+
+def _shared(grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints) -> Iterator[_Shared]:
     span = max(len(grams), 1)
     for start in range(0, len(candidates), _CHUNK):
         stop = min(start + _CHUNK, len(candidates))
         pairs = np.arange(offsets[start], offsets[stop])
         sample = np.repeat(np.arange(stop - start), np.diff(offsets[start : stop + 1]))
-        for order in range(orders):
-            row = candidates[start:stop] + order * grams.texts
-            place, owner = spans(grams.rows[row], grams.rows[row + 1])
-            keys = owner * span + grams.grams[place]
-            row = references[pairs] + order * grams.texts
-            other, pair = spans(grams.rows[row], grams.rows[row + 1])
-            wanted = sample[pair] * span + grams.grams[other]
-            where = np.searchsorted(keys, wanted)
+        for order in _orders(grams):
+            own = _Distinct.of(grams, candidates[start:stop], order)
+            other = _Distinct.of(grams, references[pairs], order)
+            keys = own.owner * span + own.gram
+            by_key = np.argsort(keys, kind="stable")
+            wanted = sample[other.owner] * span + other.gram
+            where = np.searchsorted(keys[by_key], wanted)
             where[where == len(keys)] = 0
-            found = keys[where] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-            yield order, start, stop, place, owner, where[found], other[found], pairs[pair[found]]
+            found = keys[by_key][where] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+            place, pair = by_key[where[found]], pairs[other.owner[found]]
+            turn = np.lexsort((place, pair))
+            yield _Shared(order, slice(start, stop), own, place[turn], pair[turn], other.count[found][turn])
 
 
-def bleu_counts(grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints, orders: int) -> Ints:
+def bleu_counts(grams: NGramTable, candidates: Ints, offsets: Ints, references: Ints) -> Ints:
+    orders = len(_orders(grams))
     out = np.zeros((len(candidates), 2 * orders + 2), dtype=np.int64)
-    for order, start, stop, place, owner, where, other, _ in _joins(grams, candidates, offsets, references, orders):
-        most = np.zeros(len(place), dtype=np.int64)
-        np.maximum.at(most, where, grams.counts[other])
-        clipped = np.minimum(most, grams.counts[place])
-        out[start:stop, order] = np.bincount(owner, weights=clipped, minlength=stop - start)
+    for shared in _shared(grams, candidates, offsets, references):
+        own = shared.own
+        most = np.zeros(len(own.gram), dtype=np.int64)
+        np.maximum.at(most, shared.place, shared.count)
+        clipped = np.minimum(most, own.count)
+        rows = shared.samples
+        out[rows, shared.order - 1] = np.bincount(own.owner, weights=clipped, minlength=rows.stop - rows.start)
     length = grams.lengths[candidates]
     for order in range(orders):
         out[:, orders + order] = np.maximum(0, length - order)
     out[:, 2 * orders] = length
-    for sample, own in enumerate(length.tolist()):
+    for sample, own_length in enumerate(length.tolist()):
         others = grams.lengths[references[offsets[sample] : offsets[sample + 1]]].tolist()
-        out[sample, 2 * orders + 1] = min(((abs(other - own), other) for other in others), default=(0, 0))[1]
+        out[sample, 2 * orders + 1] = min(((abs(other - own_length), other) for other in others), default=(0, 0))[1]
     return out
 
 
@@ -141,32 +149,33 @@ def document_counts(grams: NGramTable, offsets: Ints, references: Ints) -> Ints3
         stop = min(start + _CHUNK, len(offsets) - 1)
         texts = references[offsets[start] : offsets[stop]]
         sample = np.repeat(np.arange(stop - start), np.diff(offsets[start : stop + 1]))
-        for base in range(0, len(grams.rows) - 1, max(grams.texts, 1)):
-            row = texts + base
-            place, pair = spans(grams.rows[row], grams.rows[row + 1])
-            once = np.unique(sample[pair] * span + grams.grams[place])
+        for order in _orders(grams):
+            own = _Distinct.of(grams, texts, order)
+            once = np.unique(sample[own.owner] * span + own.gram)
             total += np.bincount(once % span, minlength=len(grams))
     return total.astype(np.int32)
 
 
-def norms(grams: NGramTable, weights: Floats, orders: int) -> Floats:
-    """Length of each text's tf-idf vector, (orders, texts)."""
-    values = grams.counts * weights[grams.grams]
-    rows = np.repeat(np.arange(len(grams.rows) - 1), np.diff(grams.rows))
-    sums = np.bincount(rows, weights=values * values, minlength=orders * grams.texts)
-    return np.sqrt(sums).reshape(orders, grams.texts)
+def norms(grams: NGramTable, weights: Floats) -> Floats:
+    """Length of each text's tf-idf vector, (orders, texts); summed in the order of the text."""
+    found = []
+    for order in _orders(grams):
+        own = _Distinct.of(grams, np.arange(grams.texts), order)
+        values = own.count * weights[own.gram]
+        found.append(np.sqrt(np.bincount(own.owner, weights=values * values, minlength=grams.texts)))
+    return np.array(found)
 
 
 def cosines(
-    grams: NGramTable, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, orders: int, *, clip: bool
+    grams: NGramTable, weights: Floats, candidates: Ints, offsets: Ints, references: Ints, *, clip: bool
 ) -> Floats:
-    out = np.zeros((len(references), orders))
-    for order, _, _, place, _, where, other, pair in _joins(grams, candidates, offsets, references, orders):
-        own = grams.counts[place[where]] * weights[grams.grams[place[where]]]
-        theirs = grams.counts[other] * weights[grams.grams[other]]
+    out = np.zeros((len(references), len(_orders(grams))))
+    for shared in _shared(grams, candidates, offsets, references):
+        weight = weights[shared.own.gram[shared.place]]
+        own, theirs = shared.own.count[shared.place] * weight, shared.count * weight
         product = (np.minimum(own, theirs) if clip else own) * theirs
-        out[:, order] += np.bincount(pair, weights=product, minlength=len(references))
-    length = norms(grams, weights, orders)
+        out[:, shared.order - 1] += np.bincount(shared.pair, weights=product, minlength=len(references))
+    length = norms(grams, weights)
     own_length = np.repeat(length[:, candidates], np.diff(offsets), axis=1)
     both = (own_length * length[:, references]).T
     return np.divide(out, both, out=out, where=both != 0)

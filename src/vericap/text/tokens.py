@@ -66,18 +66,23 @@ class TokenTable:
         return self._words
 
     def _cut(self) -> TokenTable:
-        pieces = [token.split() for token in self.vocabulary]
-        counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
-        if (counts == 1).all() and all(piece[0] == token for piece, token in zip(pieces, self.vocabulary)):
-            return self
+        if all(self.vocabulary) and len("".join(self.vocabulary).split()) <= 1:
+            return self  # no token holds white space
         seen = {token: number for number, token in enumerate(self.vocabulary)}
-        flat = [seen.setdefault(word, len(seen)) for piece in pieces for word in piece]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        lengths = counts[self.ids]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
-        ids = np.array(flat, dtype=np.int32)[np.repeat(starts[self.ids], lengths) + within]
-        return TokenTable(list(seen), ends[self.offsets], ids)
+        cut = {number: token.split() for token, number in seen.items() if token.split() != [token]}
+        numbers = {token: [seen.setdefault(word, len(seen)) for word in words] for token, words in cut.items()}
+        cuts = np.zeros(len(self.vocabulary), dtype=bool)
+        cuts[list(cut)] = True
+        places = np.flatnonzero(cuts[self.ids])
+        parts: list[list[int] | NDArray[np.int32]] = []
+        begin = 0
+        for place in places.tolist():  # few of many, so the others are copied as they stand
+            parts += [self.ids[begin:place], numbers[int(self.ids[place])]]
+            begin = place + 1
+        more = np.array([len(part) - 1 for part in parts[1::2]], dtype=np.int64)
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(more)])
+        ids = np.concatenate([*parts, self.ids[begin:]]).astype(np.int32, copy=False)
+        return TokenTable(list(seen), self.offsets + before[np.searchsorted(places, self.offsets)], ids)
 
 
 def split_blanks(texts: Sequence[str]) -> TokenTable:
