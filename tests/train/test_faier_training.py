@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 from pathlib import Path
@@ -13,8 +14,9 @@ torch = pytest.importorskip("torch")
 
 from vericap.cli import main  # noqa: E402
 from vericap.core.errors import VericapError  # noqa: E402
-from vericap.models.faier import EMPTY, UNKNOWN, load  # noqa: E402
-from vericap.train.faier import training  # noqa: E402
+from vericap.models.faier import EMPTY, UNKNOWN, FaierModel, load  # noqa: E402
+from vericap.train import losses  # noqa: E402
+from vericap.train.faier import command, training  # noqa: E402
 from vericap.train.faier.data import (  # noqa: E402
     CaptionTable,
     FaierSource,
@@ -55,7 +57,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> FeatureStore:
     return FeatureStore(folder)
 
 
-def run(store: FeatureStore, folder: Path, *, steps: int = 40, **changes: object) -> list[dict[str, str]]:
+def run(
+    store: FeatureStore, folder: Path, *, steps: int = 40, start: FaierModel | None = None, **changes: object
+) -> list[dict[str, str]]:
     parsed = made_parsed()
     words = vocabulary([parsed], 1)
     rng = np.random.default_rng(1)
@@ -73,6 +77,7 @@ def run(store: FeatureStore, folder: Path, *, steps: int = 40, **changes: object
         options=options,
         features=store.trained_on(),
         vocabulary=words,
+        start=start,
         quiet=True,
     )
     with (folder / "log.csv").open() as stream:
@@ -175,3 +180,58 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([*command, "--output", str(tmp_path / "two"), *start]) == 0
     assert main([*command, "--output", str(tmp_path / "three"), "--captions-per-image", "1", "--references", "3"]) == 2
     assert "one of the 1 captions" in capsys.readouterr().err
+
+
+def test_the_sum_over_all_negatives_equals_the_loop() -> None:
+    scores = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
+    total = sum(
+        max(0.0, 0.2 + float(scores[i, j] - scores[i, i])) + max(0.0, 0.2 + float(scores[j, i] - scores[i, i]))
+        for i in range(5)
+        for j in range(5)
+        if i != j
+    )
+    assert float(losses.all_negatives(scores)) == pytest.approx(total / 5, rel=1e-5)
+
+
+def test_two_checkpoints_are_kept_and_say_what_they_were_trained_on(store: FeatureStore, tmp_path: Path) -> None:
+    log = run(store, tmp_path, loss="sum")
+    metas = [json.loads((tmp_path / name / "meta.json").read_text()) for name in ("faier", "faier-agreement")]
+    for meta, figure in zip(metas, ("retrieval", "agreement")):
+        best = max(float(row[figure]) for row in log)
+        assert meta["trained"]["chosen"] == figure
+        assert meta["trained"][figure] == pytest.approx(best)
+        assert meta["fingerprint"] == meta["features"]["fingerprint"] == store.fingerprint
+        assert meta["features"]["content"] == store.content
+        assert (meta["config"]["width"], meta["config"]["regions"]) == (WIDTH, 3)
+    # A meta file that is changed to name other features is refused.
+    (tmp_path / "faier" / "meta.json").write_text(json.dumps({**metas[0], "fingerprint": "other"}))
+    with pytest.raises(VericapError, match="names features other but was trained on"):
+        load(str(tmp_path / "faier"))
+
+
+def test_features_of_another_extractor_neither_begin_nor_resume(store: FeatureStore, tmp_path: Path) -> None:
+    run(store, tmp_path / "one", steps=4)
+    with FeatureWriter(tmp_path / "other", {"made": "elsewhere"}, width=WIDTH) as writer:
+        for name in store.ids():
+            writer.add(name, *(np.asarray(part) for part in store.get(name)))
+    other = FeatureStore(tmp_path / "other")
+    with pytest.raises(VericapError, match="other options"):
+        run(other, tmp_path / "one", steps=4)
+    with pytest.raises(VericapError, match="are not those the model vericap-faier was trained on"):
+        run(other, tmp_path / "two", steps=4, start=load(str(tmp_path / "one" / "faier")))
+
+
+def test_the_command_trains_as_the_paper_does() -> None:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    found = parser.parse_args(["--features", "s", "--output", "o"])
+    assert (found.optimizer, found.loss, found.d, found.references) == ("adam", "hardest", 512, "r")
+    drawn = training.FaierOptions().drawn(np.array([5] * 400 + [2] * 100 + [1] * 10), np.random.default_rng(0))
+    assert set(drawn[:400].tolist()) == {0, 1, 2, 3, 4}
+    assert set(drawn[400:500].tolist()) == {0, 1}
+    assert not drawn[500:].any()
+    assert training.FaierOptions(references="3").drawn(np.array([5, 2, 1]), np.random.default_rng(0)).tolist() == [
+        3,
+        1,
+        0,
+    ]

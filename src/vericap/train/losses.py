@@ -92,12 +92,9 @@ def held_out(similar: Tensor, own: Tensor, held: Tensor) -> Tensor:
 
 def _rest(held: Tensor, own: Tensor) -> Tensor:
     """What is held (images, n) besides each image's candidate; the candidate itself where that is nothing."""
-    rows = torch.arange(len(held))
-    rest = held.clone()
-    rest[rows, own] = 0.0
-    alone = rest.sum(dim=1) == 0
-    rest[rows[alone], own[alone]] = 1.0
-    return rest
+    rest = held.scatter(1, own[:, None], 0.0)
+    alone = rest.sum(dim=1, keepdim=True) == 0
+    return rest.scatter_add(1, own[:, None], alone.to(rest.dtype))
 
 
 def _shares(held: Tensor) -> Tensor:
