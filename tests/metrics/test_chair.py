@@ -256,7 +256,8 @@ def test_evidence_says_who_tells_and_where() -> None:
 
 @given(st.text(max_size=30))
 def test_letters_of_words_are_letters_of_the_caption(caption: str) -> None:
-    for start, end in CaptionWords.of(caption).spans:
+    words = CaptionWords.of(caption)
+    for start, end in map(words.span, range(len(words.tokens))):
         assert 0 <= start < end <= len(caption)
 
 

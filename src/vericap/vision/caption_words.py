@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[^\sa-z0-9]")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+\.(?:jpe?g|png|gif|webp)\b", re.IGNORECASE)
+_SIGNS = ("://", "www.", ".jp", ".png", ".gif", ".webp")  # a quick look before the expression above
 _HYPHENS = ("-", "‐", "‑")
+_BETWEEN = frozenset((*_HYPHENS, "'"))
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -91,23 +93,28 @@ class CaptionWords:
     """Words in lower case without their 's. Hyphens between words are gone; `joined` tells where they were."""
 
     tokens: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]  # first letter, and the one after the last
     joined: tuple[bool, ...]  # by a hyphen to the next word
     owning: tuple[bool, ...]  # the dog's, the dogs'
+    matches: tuple[re.Match[str], ...]  # in the lower-case text
+    letters: Sequence[int]  # the caption's letter that each letter of that text comes from
 
     @classmethod
     def of(cls, caption: str) -> CaptionWords:
-        text, letters = _lowered(without_addresses(caption).replace("’", "'"))
-        found = list(_TOKEN.finditer(text))
-        words = [match for match in found if match.group() not in (*_HYPHENS, "'")]
-        hyphens = {match.start() for match in found if match.group() in _HYPHENS}
-        tight = {match.start() for match in words}
-        return cls(
-            tuple(bare(match.group()) for match in words),
-            tuple((letters[match.start()], letters[match.end() - 1] + 1) for match in words),
-            tuple(match.end() in hyphens and match.end() + 1 in tight for match in words),
-            tuple(match.group().endswith("'s") or _plural_owner(text, match) for match in words),
-        )
+        plain = without_addresses(caption).replace("’", "'")
+        text, letters = _lowered(plain)
+        words = tuple(match for match in _TOKEN.finditer(text) if match.group() not in _BETWEEN)
+        found = tuple(match.group() for match in words)
+        none = (False,) * len(words)
+        joined = _joined(text, words) if any(mark in text for mark in _HYPHENS) else none
+        if "'" not in text:
+            return cls(found, joined, none, words, letters)
+        owning = tuple(token.endswith("'s") or _plural_owner(text, match) for token, match in zip(found, words))
+        return cls(tuple(map(bare, found)), joined, owning, words, letters)
+
+    def span(self, place: int, length: int = 1) -> tuple[int, int]:
+        """The letters of some words: the first, and the one after the last."""
+        first, last = self.matches[place], self.matches[place + length - 1]
+        return self.letters[first.start()], self.letters[last.end() - 1] + 1
 
     def at(self, place: int) -> str:
         """The word at a place; nothing before the first and after the last one."""
@@ -121,12 +128,22 @@ def bare(token: str) -> str:
 
 def without_addresses(caption: str) -> str:
     """The caption with blanks in place of web addresses and file names: "dog.jpg" says nothing."""
+    if "." not in caption or not any(sign in caption.lower() for sign in _SIGNS):
+        return caption
     return _ADDRESS.sub(lambda match: " " * len(match.group()), caption)
 
 
-def _lowered(caption: str) -> tuple[str, list[int]]:
+def _lowered(caption: str) -> tuple[str, Sequence[int]]:
     """Small letters, and the letter of the caption that each comes from: some are two in lower case."""
+    if caption.isascii():
+        return caption.lower(), range(len(caption) + 1)
     return caption.lower(), [place for place, letter in enumerate(caption) for _ in letter.lower()]
+
+
+def _joined(text: str, words: Sequence[re.Match[str]]) -> tuple[bool, ...]:
+    """Which words a hyphen joins to the next one: a dash with blanks does not."""
+    starts = {match.start() for match in words}
+    return tuple(text[match.end() : match.end() + 1] in _HYPHENS and match.end() + 1 in starts for match in words)
 
 
 def _plural_owner(text: str, match: re.Match[str]) -> bool:

@@ -110,6 +110,9 @@ def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
 def _read(words: CaptionWords, table: ClassWords, evidence: bool) -> Iterator[Mention]:
     place, absent = 0, -1  # where the last name ends that is said to be absent
     while place < len(words.tokens):
+        if words.tokens[place] not in table.longest:
+            place += 1
+            continue
         length, classes = _longest(words, place, table, evidence)
         if classes:
             end = place + length
@@ -118,15 +121,14 @@ def _read(words: CaptionWords, table: ClassWords, evidence: bool) -> Iterator[Me
             else:
                 absent = -1
                 if not _passed_over(words, place, length, table, evidence):
-                    start, last = words.spans[place][0], words.spans[end - 1][1]
-                    yield Mention(" ".join(words.tokens[place:end]), classes, start, last)
+                    yield Mention(" ".join(words.tokens[place:end]), classes, *words.span(place, length))
         place += max(1, length)
 
 
 def _longest(words: CaptionWords, place: int, table: ClassWords, evidence: bool) -> tuple[int, tuple[str, ...]]:
     """Length and classes of the longest phrase of the table that starts here; 0 for none."""
     tokens = words.tokens
-    limit = table.longest.get(tokens[place], 0)
+    limit = table.longest[tokens[place]]
     for length in range(min(limit, len(tokens) - place), 0, -1):
         phrase = " ".join(tokens[place : place + length])
         classes = table.phrases.get(phrase)
