@@ -87,6 +87,45 @@ def test_words_of_a_compound_have_its_support() -> None:
     assert support["テニス"] == support["ラケット"] == 1.0
 
 
+def test_an_empty_candidate_misses_everything() -> None:
+    found = scored("jaspice,jaspice-plus:encoder=no", [""], [["犬が公園を走る"]], explain=True)
+    for name in ("jaspice", "jaspice-plus:encoder=no"):
+        (reasons,) = found.explanations[name]
+        assert reasons is not None
+        assert [item.text for item in reasons.missing] == ["犬", "公園", "犬が公園を走る"]
+        assert reasons.matches == ()
+
+
+def test_explanations_show_the_captions_own_words() -> None:
+    found = scored("jaspice", ["キリンと友達がいる"], [["麒麟がいる。くじらが泳ぐ。"]], explain=True)
+    (reasons,) = found.explanations["jaspice"]
+    assert reasons is not None
+    assert Match(("キリン",), ("麒麟",), 1.0, "object") in reasons.matches
+    assert Match(("友達",), (), 0.0, "object") in reasons.matches
+    assert "くじら" in [item.text for item in reasons.missing]
+    support = {word.text: word.support for word in reasons.words}
+    assert support["キリン"] == 1.0
+    assert support["友達"] == 0.0
+
+
+def test_rows_of_table_5_are_options() -> None:
+    names = [f"jaspice:structure={s}:synonyms={y}" for s in ("dependencies", "pas") for y in ("no", "yes")]
+    result = scored(",".join(names), ["傘を差した男が歩く"], [["傘を差した男性が歩く"]])
+    values = [result[name][0] for name in names]
+    assert values[0] < values[1]  # 男 and 男性 are synonyms
+    assert values[2] < values[3]
+    assert values[3] == 1.0
+    assert all(f"graphs:{'ja'}" in result.corpus[name].signature for name in names)
+    assert "structure=dependencies" in result.corpus[names[0]].signature
+
+
+def test_meteor_matches_base_forms_of_morphemes() -> None:
+    result = scored("meteor,meteor:matchers=exact", ["犬が走った", "犬が走る"], [["犬が走る"], ["犬が走る"]])
+    assert result["meteor"][0] > result["meteor:matchers=exact"][0]
+    assert result["meteor"][1] == pytest.approx(1.0)
+    assert "matchers:exact+stem" in result.corpus["meteor"].signature
+
+
 def test_signature_names_every_switch() -> None:
     signature = scored("jaspice-plus:encoder=no").corpus["jaspice-plus:encoder=no"].signature
     for part in ("hypernyms:0.7", "compounds:0.7", "encoder:False", "synonyms:True", "graphs:ja", "wordnet:ja"):

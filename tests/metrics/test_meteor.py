@@ -161,12 +161,14 @@ def test_matchers_can_be_chosen() -> None:
 
 
 def test_other_languages_use_exact_matches() -> None:
-    batch = batch_of([("男性 が 馬 に 乗る", ["男性 が 馬 に 乗って いる"])], lang="ja")
+    batch = batch_of([("ein Hund läuft", ["ein Hund lief"])], lang="de")
     metric = Meteor()
     assert "matchers:exact|" in metric.signature(batch)
     assert 0.3 < metric.captions(statistics(batch).values)[0] < 1.0
-    with pytest.raises(VericapError, match="lang=ja"):
+    with pytest.raises(VericapError, match="lang=de"):
         make("meteor:matchers=exact+stem").requires(batch.settings)
+    with pytest.raises(VericapError, match="lang=ja"):
+        make("meteor:matchers=exact+synonym").requires(batch_of([("犬", ["犬"])], lang="ja").settings)
 
 
 def test_explanation_names_matches_and_what_is_left() -> None:

@@ -71,6 +71,7 @@ def failures(
     order = [int(i) for i in np.argsort(-gap, kind="stable") if gap[i] >= theta][:limit]
     samples = task.samples(0)
     reasons = _reasons(found, metric, samples, order) if explain else [None] * len(order)
+    causes = _causes(found, [samples[place] for place in order], [float(ours[i] - human[i]) for i in order])
     return [
         Failure(
             id=data.ids[task.rows[place]],
@@ -79,10 +80,26 @@ def failures(
             references=samples[place].references,
             human=float(human[place]),
             metric=float(ours[place]),
-            cause=cause(samples[place].candidate, samples[place].references, float(ours[place] - human[place])),
+            cause=why,
             explanation=reason,
         )
-        for place, reason in zip(order, reasons)
+        for place, reason, why in zip(order, reasons, causes)
+    ]
+
+
+def _causes(found: Agreements, samples: list[Sample], gaps: list[float]) -> list[str]:
+    """A cause for each case: by words for English, by the paper's Table 7 of JaSPICE for Japanese."""
+    if found.task.data.lang != "ja":
+        return [cause(sample.candidate, sample.references, gap) for sample, gap in zip(samples, gaps)]
+    from vericap.meta import japanese_causes
+    from vericap.run.analyses.graphs import parse_texts
+    from vericap.run.runtime import Runtime
+
+    texts = list(dict.fromkeys(text for sample in samples for text in (sample.candidate, *sample.references)))
+    graphs = dict(zip(texts, parse_texts(texts, Runtime.of(found.settings), lang="ja")))
+    return [
+        japanese_causes.cause(s.candidate, s.references, [graphs[t] for t in (s.candidate, *s.references)], gap)
+        for s, gap in zip(samples, gaps)
     ]
 
 
@@ -119,6 +136,8 @@ def cause(candidate: str, references: tuple[str, ...], gap: float) -> str:
 
 
 def _words(text: str) -> set[str]:
+    if not text.isascii() and " " not in text.strip():  # written without blanks
+        return {text[place : place + 2] for place in range(len(text) - 1)}
     return {word for word in text.lower().split() if len(word) > 2 and word.isalnum()} - {"the", "and", "with"}
 
 

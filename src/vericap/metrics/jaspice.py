@@ -14,14 +14,14 @@ from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.graphs.claims import KINDS
-from vericap.graphs.ja.match import MatchRules, TupleScore, phrase, score_tuples
+from vericap.graphs.ja.match import MatchRules, TupleScore, phrase, score_tuples, spelled
 from vericap.graphs.ja.options import RULES, STRUCTURES, GraphOptions
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.evidence import REFERENCES, added, drawn, missing_from, places, shortened
 from vericap.metrics.spice import ReferenceSets, why_not
 from vericap.run.analyses import Graphs, KnpGraphs, Tokens, TuplePhrases
 from vericap.run.progress import progress
-from vericap.text.japanese_spelling import representative
+from vericap.text.japanese_spelling import base_form
 
 
 class JaSpice(Metric):
@@ -41,7 +41,7 @@ class JaSpice(Metric):
         "hypernyms": Option(0.0, "grade of a word one step more general or special (0: no match)"),
         "compounds": Option(0.0, "grade of a part of a compound: テニスラケット, ラケット (0: no match)"),
         "encoder": Option(False, "grade tuples by the cosine of a multilingual sentence encoder as well"),
-        "threshold": Option(0.5, "grade from which explanations call two tuples a match, where grades are given"),
+        "threshold": Option(0.9, "cosine from which explanations call two tuples a match, where the encoder is asked"),
     }
 
     def graphs(self, settings: Settings) -> Graphs | KnpGraphs:
@@ -141,12 +141,13 @@ def _words(text: str, tokens: Sequence[str], score: TupleScore) -> tuple[WordEvi
     graded = {one: grade for one, _, grade in score.pairs}
     grades: dict[str, list[float]] = {}
     for item in score.candidate:
-        grades.setdefault(added(item), []).append(graded.get(item, 0.0))
-    inside = [(start, start + len(word), word) for word in grades if (start := text.find(word)) >= 0]
+        grades.setdefault(spelled(added(item)), []).append(graded.get(item, 0.0))
+    said = {added(item) for item in score.candidate}
+    inside = [(start, start + len(word), spelled(word)) for word in said if (start := text.find(word)) >= 0]
     found = []
     for token, span in zip(tokens, places(text, tokens)):
         if span is not None:
-            names = {token, representative(token)} | {w for s, e, w in inside if s <= span[0] and span[1] <= e}
+            names = {spelled(token), base_form(token)} | {w for s, e, w in inside if s <= span[0] and span[1] <= e}
             own = [grade for name in names for grade in grades.get(name, ())]
             support = sum(own) / len(own) if own else None
             found.append(WordEvidence(text[slice(*span)], *span, support, REFERENCES))

@@ -33,7 +33,10 @@ class Meteor(Metric):
     width = meteor_align.COLUMNS
     version = "1.5"
     options: ClassVar[Mapping[str, Option]] = {
-        "matchers": Option("auto", "names joined by +, of exact, stem, synonym, paraphrase; auto: all for English")
+        "matchers": Option(
+            "auto",
+            "names joined by +, of exact, stem, synonym, paraphrase; auto: all for English, exact+stem for Japanese",
+        )
     }
 
     def __init__(self, *, label: str | None = None, **options: Any) -> None:
@@ -41,17 +44,21 @@ class Meteor(Metric):
         self.matchers("en")
 
     def matchers(self, lang: str) -> tuple[str, ...]:
-        """The matchers of a language: all four for English, exact ones where METEOR has no tables."""
+        """The matchers of a language: all four for English, exact and base forms for Japanese, else exact ones."""
+        able = MATCHERS[: {"en": 4, "ja": 2}.get(lang, 1)]
         if self.opt.matchers == "auto":
-            return MATCHERS if lang == "en" else MATCHERS[:1]
+            return able
         names = self.opt.matchers.split("+")
         if "exact" not in names or not set(names) <= set(MATCHERS):
             raise VericapError(
                 f"metric 'meteor': option matchers={self.opt.matchers} is not 'auto' or names joined by + "
                 f"('exact' and any of {', '.join(MATCHERS[1:])}), for example matchers=exact+stem"
             )
-        if lang != "en" and len(names) > 1:
-            raise VericapError(f"metric 'meteor': for `lang={lang}` only matchers=exact works; the tables are English")
+        if not set(names) <= set(able):
+            known = "+".join(able)
+            raise VericapError(
+                f"metric 'meteor': for `lang={lang}` only matchers={known} works; the tables are English"
+            )
         return tuple(name for name in MATCHERS if name in names)
 
     def texts(self, settings: Settings) -> MeteorTexts:

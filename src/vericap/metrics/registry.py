@@ -51,7 +51,7 @@ METRICS: dict[str, str] = {
 
 SETS: dict[str, tuple[str, ...]] = {
     "reo": ("reo-relevance", "reo-extraness", "reo-omission"),
-    "ja": ("bleu-1", "bleu-4", "rouge-l", "cider-d", "jaspice", "jaspice-plus", "sentence"),
+    "ja": ("bleu-1", "bleu-4", "rouge-l", "meteor", "cider-d", "jaspice", "jaspice-plus", "sentence"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),
     "bleu": ("bleu-1", "bleu-2", "bleu-3", "bleu-4"),
     "meaning": ("spice", "spice-soft", "sentence", "wmd"),

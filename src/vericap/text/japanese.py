@@ -61,15 +61,21 @@ def sudachi(mode: str) -> Any:
 
 def tokenize(texts: Sequence[str]) -> list[list[str]]:
     """Morphemes of each text (SudachiPy, shortest units), without punctuation and blanks, in one width."""
-    return [_morphemes(text) for text in texts]
+    return [[word for word, _ in morphemes(text)] for text in texts]
 
 
-def _morphemes(text: str) -> list[str]:
+def morphemes(text: str) -> list[tuple[str, str]]:
+    """Morphemes of a text with their part of speech (名詞, 動詞, 助詞 ...).
+
+    >>> morphemes("犬が走る")
+    [('犬', '名詞'), ('が', '助詞'), ('走る', '動詞')]
+    """
     text = unicodedata.normalize("NFKC", text)
     tokenizer = sudachi("A")
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
     for start in range(0, len(text), _PIECE):
         for word in tokenizer.tokenize(text[start : start + _PIECE]):
-            if word.part_of_speech()[0] not in ("補助記号", "空白") and word.surface().strip():
-                found.append(word.surface().lower())
+            part = word.part_of_speech()[0]
+            if part not in ("補助記号", "空白") and word.surface().strip():
+                found.append((word.surface().lower(), part))
     return found

@@ -97,6 +97,17 @@ def _is_someone(noun: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
+def base_form(morpheme: str) -> str:
+    """The dictionary form of a morpheme in its representative spelling, METEOR's stem: 走っ, 走り and はしる are 走る.
+
+    >>> base_form("走っ") == base_form("走り") == base_form("走る")
+    True
+    """
+    parts = list(sudachi("A").tokenize(morpheme))
+    return representative(parts[0].dictionary_form()) if len(parts) == 1 else representative(morpheme)
+
+
+@lru_cache(maxsize=1 << 16)
 def compound_head(noun: str) -> str:
     """The last noun of a compound, where it has two signs at least; "" for other words.
 

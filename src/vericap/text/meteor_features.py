@@ -8,6 +8,7 @@ length. Phrases are numbered within the batch, and a phrase's list holds only pa
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,8 @@ def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: 
     key = np.fromiter(map(java_hash, vocabulary), dtype=np.int32, count=count)
     stems = key
     if "stem" in matchers:
-        stems = np.fromiter((java_hash(stem(word)) for word in vocabulary), dtype=np.int32, count=count)
+        stemmer = stem if english else _japanese_stemmer()
+        stems = np.fromiter((java_hash(stemmer(word)) for word in vocabulary), dtype=np.int32, count=count)
     number = np.full(count, -1, dtype=np.int32)
     if "paraphrase" in matchers:
         known = paraphrases().number
@@ -85,6 +87,13 @@ def word_features(vocabulary: list[str], matchers: tuple[str, ...], *, english: 
     bits = np.uint64(1) << (synsets.astype(np.uint64) & np.uint64(63))
     np.bitwise_or.at(signature, np.repeat(np.arange(count), sizes), bits)
     return WordFeatures(key, stems, number, function, signature, offsets, synsets)
+
+
+def _japanese_stemmer() -> Callable[[str], str]:
+    """Base forms of morphemes; only Japanese reaches this, and only then is its dictionary opened."""
+    from vericap.text.japanese_spelling import base_form
+
+    return base_form
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,55 @@ def test_encoder_grades_tuples_of_any_length() -> None:
     rules = MatchRules(encoder=lambda texts: np.array([vectors[text] for text in texts], dtype=np.float32))
     score = score_tuples([["犬"]], [[["犬", "白い"]]], rules=rules)
     assert score.f1 == pytest.approx(0.8)
-    assert score.pairs == ((("犬",), ("犬", "白い"), pytest.approx(0.8)),)
+    assert score.pairs == ()  # counted, but "a white dog" is not confirmed by "a dog"
+    assert score.missing == (("犬", "白い"),)
+
+
+def test_a_likeness_is_called_a_match_from_the_threshold_on() -> None:
+    vectors = {"皿": [1, 0], "パン": [0.8, 0.6], "うつわ物": [0.95, 0.3122]}
+
+    def encoder(texts: Sequence[str]) -> np.ndarray:
+        return np.array([vectors[text] for text in texts], dtype=np.float32)
+
+    score = score_tuples([["皿"]], [[["パン"], ["うつわ物"]]], rules=MatchRules(encoder=encoder))
+    assert score.pairs == ((("皿",), ("うつわ物",), pytest.approx(0.95)),)
+    assert score.missing == (("パン",),)
+    near = score_tuples([["皿"]], [[["パン"]]], rules=MatchRules(encoder=encoder, threshold=0.7))
+    assert near.pairs == ((("皿",), ("パン",), pytest.approx(0.8)),)
+
+
+def test_tuples_are_told_in_the_captions_own_words() -> None:
+    pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install 'vericap[ja]')")
+    score = score_tuples([["キリン"], ["くじら"]], [[["麒麟"], ["つらら"]]], rules=MatchRules(spelling=True))
+    assert score.pairs == ((("キリン",), ("麒麟",), 1.0),)
+    assert score.candidate == (("キリン",), ("くじら",))
+    assert score.missing == (("つらら",),)
+
+
+def test_spellings_of_one_word_are_one_tuple() -> None:
+    pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install 'vericap[ja]')")
+    assert tuple_set([["キリン"], ["麒麟"], ["きりん"]], spelling=True) == [("キリン",)]
+    assert len(tuple_set([["キリン"], ["麒麟"]])) == 2
+
+
+def test_a_compound_is_what_its_last_noun_names() -> None:
+    pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install 'vericap[ja]')")
+    heads = MatchRules(synonyms=False, heads=True, spelling=True)
+    for one, other, grade in (
+        ("テニスラケット", "ラケット", 1.0),
+        ("バス", "大型バス", 1.0),
+        ("大型バイク", "オートバイ", 1.0),
+        ("赤ワイン", "白ワイン", 0.0),
+        ("テニスラケット", "テニス", 0.0),
+        ("カラ動かす", "動かす", 0.0),
+    ):
+        assert word_similarity(one, other, heads) == grade, (one, other)
+
+
+def test_marked_words_are_said_in_plain_japanese() -> None:
+    assert phrase(("箱（右上）",)) == "右上の箱"
+    assert phrase(("皿（白い）",)) == "白い皿"
+    assert phrase(("[PHI]", "カラ移す", "箱（右上）")) == "右上の箱から移す"
 
 
 def test_tuples_as_phrases() -> None:

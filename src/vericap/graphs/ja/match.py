@@ -21,12 +21,13 @@ from vericap.text import wordnet_ja
 from vericap.text.japanese_spelling import compound_head, representative
 
 Tuple = tuple[str, ...]
+_HALF = 0.5  # from this grade of words on, tuples are called a match
 Vectors = Callable[[Sequence[str]], Floats32]  # of phrases, of length 1
 
 
 @dataclass(frozen=True)
 class TupleScore:
-    """Precision, recall and F1, with the pairs that matched (graded: at least by the threshold) and their grade.
+    """Precision, recall and F1, with the pairs that matched (see `_grades`) and their grade.
 
     Tuples are in the captions' own words, whatever spellings were taken for one.
     """
@@ -50,7 +51,7 @@ class MatchRules:
     depth: int = 3
     heads: bool = False  # a compound is what its last noun names: テニスラケット is a ラケット
     spelling: bool = False  # きりん, キリン and 麒麟 are one word
-    threshold: float = 0.5  # from which grade on a pair is called a match, where grades are given
+    threshold: float = 0.9  # cosine from which the encoder's likeness is called a match
     encoder: Vectors | None = field(default=None, compare=False)
 
     @property
@@ -108,7 +109,7 @@ def score_tuples(
     theirs = tuple_set((item for reference in references for item in reference), spelling=rules.spelling)
     if not mine or not theirs:
         return TupleScore(0.0, 0.0, 0.0, (), tuple(mine), tuple(theirs), tuple(theirs))
-    grades = _grades(mine, theirs, rules)
+    grades, called = _grades(mine, theirs, rules)
     if rules.graded:
         # graded rule: the mean grade of each tuple's best partner
         precision, recall = float(grades.max(axis=1).mean()), float(grades.max(axis=0).mean())
@@ -117,30 +118,38 @@ def score_tuples(
         side = 1 if len(mine) <= len(theirs) else 0
         matched = int((grades >= 1.0).any(axis=side).sum())
         precision, recall = matched / len(mine), matched / len(theirs)
-    return _explained(precision, recall, mine, theirs, grades, threshold=rules.threshold if rules.graded else 1.0)
+    return _explained(precision, recall, mine, theirs, grades, called)
 
 
 def _explained(
-    precision: float, recall: float, mine: list[Tuple], theirs: list[Tuple], grades: Floats, *, threshold: float
+    precision: float, recall: float, mine: list[Tuple], theirs: list[Tuple], grades: Floats, called: Floats
 ) -> TupleScore:
-    best = grades.argmax(axis=1)
+    """`called` has the grades of pairs that are called a match, 0 for the others."""
     pairs = tuple(
-        (one, theirs[place], float(grades[row, place]))
-        for row, (one, place) in enumerate(zip(mine, best))
-        if grades[row, place] >= threshold
+        (one, theirs[place], float(called[row, place]))
+        for row, (one, place) in enumerate(zip(mine, called.argmax(axis=1)))
+        if called[row, place]
     )
-    missing = tuple(item for item, grade in zip(theirs, grades.max(axis=0)) if grade < threshold)
+    missing = tuple(item for item, grade in zip(theirs, called.max(axis=0)) if not grade)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return TupleScore(precision, recall, f1, pairs, tuple(mine), tuple(theirs), missing)
 
 
-def _grades(mine: list[Tuple], theirs: list[Tuple], rules: MatchRules) -> Floats:
-    """Grade of every tuple of the candidate with every tuple of the references."""
+def _grades(mine: list[Tuple], theirs: list[Tuple], rules: MatchRules) -> tuple[Floats, Floats]:
+    """Grade of every tuple of the candidate with every tuple of the references; those of pairs called a match.
+
+    A likeness the encoder sees counts in the score by its cosine. It is called a match only from the threshold on
+    and between tuples of one length: "a red sign" is not confirmed by "a sign".
+    """
     words = replace(rules, encoder=None)  # the memory of words must not hold on to vectors
     grades = np.array([[similarity(one, other, words) for other in theirs] for one in mine])
+    called = np.where(grades >= (_HALF if rules.graded else 1.0), grades, 0.0)
     if rules.encoder is not None:
-        grades = np.maximum(grades, _cosines(mine, theirs, rules.encoder))
-    return grades
+        cosines = _cosines(mine, theirs, rules.encoder)
+        alike = np.array([[len(one) == len(other) for other in theirs] for one in mine])
+        grades = np.maximum(grades, cosines)
+        called = np.maximum(called, np.where(alike & (cosines >= rules.threshold), cosines, 0.0))
+    return grades, called
 
 
 def _cosines(mine: list[Tuple], theirs: list[Tuple], encoder: Vectors) -> Floats:
@@ -156,7 +165,9 @@ def phrase(item: Tuple) -> str:
     subject, relation, target = map(_said, item)
     if relation == "の":
         return f"{subject}の{target}"
-    return f"{target}を{relation}" if subject == ZERO else f"{subject}が{target}を{relation}"
+    case = "から" if relation.startswith("から") and item[1].startswith("カラ") else "を"
+    deed = f"{target}{case}{relation.removeprefix('から') if case == 'から' else relation}"
+    return deed if subject == ZERO else f"{subject}が{deed}"
 
 
 def _said(word: str) -> str:
