@@ -58,17 +58,24 @@ class BatchScorer:
         problem: str = "",
         **settings: Any,
     ) -> None:
-        self._set_up(EVERYTHING, (caption, image, references), settings)
-        self.metrics, self.problem = registry.split(metrics), problem
+        self._set_up(EVERYTHING, (caption, image, references), settings, registry.split(metrics))
+        self.problem = problem
 
-    def _set_up(self, keep: str, columns: tuple[str, str, str], settings: Mapping[str, Any], **judging: Any) -> None:
+    def _set_up(
+        self,
+        keep: str,
+        columns: tuple[str, str, str],
+        settings: Mapping[str, Any],
+        metrics: Sequence[str] = (),
+        **judging: Any,
+    ) -> None:
         given = dict(settings)
         if given.get("lang", "en") == "en":
             given.setdefault("df", "coco-val")  # frequencies of a batch would make a score depend on its neighbours
         self.caption, self.image, self.references = columns
         self.settings = Settings.of(given)
         self._keep, self._judging = grammar.parse(keep), judging
-        self.metrics: list[str] = []
+        self.metrics = list(metrics)
         self._judge: Judge | None = None
         if self._keep.shares:
             raise VericapError(

@@ -241,8 +241,8 @@ class Filtering:
             if held and isinstance(sink, Writer):
                 sink.write(_sorted(held))
             self._check_judged()
-        kept = sink.names if isinstance(sink, TarWriter) else [output]
-        return kept if rejected is None else [*kept, rejected]
+        files = sink.names if isinstance(sink, TarWriter) else [output]
+        return files if rejected is None else [*files, rejected]
 
     def _sink(self, output: Path, kind: str) -> Writer | TarWriter | UidWriter:
         if kind == ".npy":

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from vericap.core.typing import Array
 from vericap.run.filter.state import State
 from vericap.run.shards import write_atomically
 
@@ -36,7 +35,7 @@ class Stored:
 def save(state: State, file: Path) -> None:
     """Write a state: numbers as they are, everything else as JSON; nothing is pickled."""
     names: dict[str, Any] = {"columns": [], "texts": {}, "scored": list(state.scored), "problems": state.problems}
-    arrays: dict[str, Array] = {"failed": state.failed}
+    arrays: dict[str, Any] = {"failed": state.failed}
     if state.entered is not None:
         arrays["entered"] = state.entered
     for place, seen in enumerate(state.scored.values()):
@@ -48,8 +47,9 @@ def save(state: State, file: Path) -> None:
             arrays[f"column{len(names['columns'])}"] = values
             names["columns"].append(name)
     told = json.dumps(names, default=str).encode()
+    arrays["names"] = np.frombuffer(told, dtype=np.uint8)
     with file.open("wb") as stream:
-        np.savez(stream, names=np.frombuffer(told, dtype=np.uint8), **arrays)
+        np.savez(stream, **arrays)
 
 
 def load(file: Path) -> State:
