@@ -127,6 +127,7 @@ def test_japanese_words_are_compared_in_their_normal_forms() -> None:
     same, near, far, empty = result["wmd"]
     assert same == pytest.approx(1.0)  # 走っています and 走る are one word, が and 。 none
     assert 1.0 > near > far > empty == 0.0
+    assert "|tok:sudachi-long|" in result.corpus["wmd"].signature
     (reasons, *_) = Run([make("wmd")], Settings(lang="ja")).explain(samples[:1])["wmd"]
     assert reasons is not None
     assert {(move.object, move.word) for move in reasons.transport} == {("犬", "犬"), ("走る", "走る")}

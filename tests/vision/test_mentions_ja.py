@@ -82,3 +82,4 @@ def test_chair_of_japanese_captions() -> None:
     first, *_ = run.explain(samples)["chair"]
     assert first is not None
     assert {word.text: word.support for word in first.words if word.support is not None} == {"犬": 1.0, "猫": 0.0}
+    assert [item.text for item in first.missing] == ["ソファ", "人"]

@@ -14,7 +14,7 @@ from vericap.text.japanese import ENCODER, WIDTH, JapaneseEncoder, sudachi
 from vericap.text.tokens import TokenTable
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
-_CONTENT = ("名詞", "動詞", "形容詞", "形状詞", "副詞", "代名詞")
+_CONTENT = ("名詞", "動詞", "形容詞", "形状詞", "副詞")
 # Verbs and nouns that carry grammar: いる, ある, する, なる; こと, もの, ため; and talk about the picture.
 _GRAMMAR = """
     居る いる 有る ある 為る する 成る なる 行く 来る 仕舞う しまう 置く おく 見る 出来る できる 事 こと 物 もの 為

@@ -47,6 +47,14 @@ class Reader:
             return japanese_class_of(label)
         return class_of(label)
 
+    def name(self, label: str) -> str:
+        """What a class is called."""
+        if self.lang == "ja":
+            from vericap.vision.mentions_ja import japanese_name
+
+            return japanese_name(label)
+        return label
+
     def words(self, caption: str) -> list[tuple[str, int, int]]:
         """Words of a caption with their places."""
         if self.lang == "ja":
@@ -118,7 +126,7 @@ class Verdict:
 
     def explained(self, label: str) -> Explanation:
         """Every mention with its verdict (support 1 there, 0 invented), and what was left unsaid."""
-        missing = (MissingContent(name, 1.0, *self._place(name)) for name in self.missed)
+        missing = (MissingContent(self.reader.name(name), 1.0, *self._place(name)) for name in self.missed)
         facts = {
             "objects": sorted(self.there.sure),
             "hallucinated": [mention.text for mention in self.invented],

@@ -72,11 +72,12 @@ class WordSpace(Analysis[WordTable]):
         return JapaneseVectors(japanese_encoder(runtime), list(japanese_words().names.values()))
 
     def signature(self, batch: Batch) -> dict[str, str]:
+        tokens = {} if self._tokenized else {"tok": "sudachi-long" if self.lang == "ja" else "word-2"}
         if self.lang != "ja" or self.vectors != DEFAULT:
-            return {"vectors": vectors_name(self.vectors)}
+            return {**tokens, "vectors": vectors_name(self.vectors)}
         from vericap.text.japanese_content import JapaneseVectors
 
-        return {"vectors": JapaneseVectors.name}
+        return {**tokens, "vectors": JapaneseVectors.name}
 
 
 @dataclass(frozen=True)
