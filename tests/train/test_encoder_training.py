@@ -215,3 +215,10 @@ def test_lessons_find_the_states_of_each_text(files: Path, work: Path, tmp_path:
     assert lessons.states(5) == pytest.approx(expected, abs=0.1)
     mean = lessons.states(5).astype(np.float32).mean(axis=0)
     assert lessons.vectors[5] == pytest.approx(mean / np.linalg.norm(mean), abs=2e-3)
+
+
+def test_texts_of_several_sentences_are_drawn_more_often() -> None:
+    from vericap.train.encoder.training import drawn_rows
+
+    assert drawn_rows(["coco", "long", "words", "described"], 3).tolist() == [0, 1, 2, 3, 1, 3, 1, 3]
+    assert drawn_rows(["coco", "long"], 1).tolist() == [0, 1]

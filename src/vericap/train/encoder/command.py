@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=EncoderOptions.batch, help=f"texts ({EncoderOptions.batch})")
     parser.add_argument("--rate", type=float, default=EncoderOptions.rate, help=f"({EncoderOptions.rate:g})")
     parser.add_argument("--ratings", type=float, default=EncoderOptions.ratings, help="weight of people's ratings")
+    parser.add_argument("--long", type=int, default=1, metavar="K", help="draw texts of several sentences K times")
     options.add_plan(parser, steps=3000)
     parser.set_defaults(keep="last")
 
@@ -104,7 +105,7 @@ def train(args: argparse.Namespace, lessons: Lessons, rated: Rated | None) -> En
     """The trained network, from the last checkpoint where there is one."""
     table = export.teacher_table()
     config = EncoderConfig(len(table), args.width, args.layers, args.heads, args.inner)
-    chosen = EncoderOptions(batch=args.batch, rate=args.rate, ratings=args.ratings)
+    chosen = EncoderOptions(batch=args.batch, rate=args.rate, ratings=args.ratings, long=args.long)
     torch.manual_seed(args.seed)
     model = EncoderModule(config, table, GteSmall().caption_mean(), lessons.state_mean())
     if args.start:
@@ -151,6 +152,8 @@ def description(args: argparse.Namespace, lessons: Lessons, rated: Rated | None)
             "texts": dict(Counter(lessons.sources).most_common()),
             "rated_pairs": len(rated.ratings) if rated else 0,
             "steps": args.steps,
+            "long": args.long,
+            "ratings": args.ratings,
             "start": Path(args.start).name if args.start else None,
             "batch": args.batch,
             "rate": args.rate,

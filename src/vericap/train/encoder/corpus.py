@@ -40,6 +40,7 @@ SHARES = {
     "documentation": 8_000,
 }
 PHRASES = frozenset({"phrases", "words"})  # sources whose vectors are centred as phrases
+LONG = ("long", "described")  # sources of texts of several sentences
 _GLOSS_FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
 _KEPT_OUT_GLOSSES = 50  # one gloss of so many measures the loss on general sentences
 _STARTS = (

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from vericap.core.typing import Ints
 from vericap.train.data import Draw
+from vericap.train.encoder.corpus import LONG
 from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
 from vericap.train.encoder.network import EncoderModule, PieceGroup, flat_parts
 from vericap.train.trainer import Losses
@@ -34,6 +35,7 @@ class EncoderOptions:
     states: float = 0.3
     ratings: float = 0.1
     rated: int = 32  # rated pairs of a step
+    long: int = 1  # how often a pass draws each text of several sentences
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,13 @@ class EncoderTask:
         self.model, self.options, self.lessons, self.rated = model, options, lessons, rated
         validation = min(_VALIDATED, len(lessons) // 10)
         self._validation = np.arange(len(lessons) - validation, len(lessons))
-        self._draw = NeighbourDraw(lessons.vectors[: len(lessons) - validation], options.batch, seed)
+        self._drawn = drawn_rows(lessons.sources[: len(lessons) - validation], options.long)
+        self._draw = NeighbourDraw(lessons.vectors[self._drawn], options.batch, seed)
         self._pairs = Draw(len(rated.ratings), options.rated, seed + 1) if rated else None
         self._shift = model.caption_mean - torch.from_numpy(phrase_mean)
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
-        rows, rated = self._draw.batch(step), self._rated_rows(step)
+        rows, rated = np.unique(self._drawn[self._draw.batch(step)]), self._rated_rows(step)
         texts = [self.lessons.pieces[row] for row in rows]
         if self.rated is not None:
             texts += [side[row] for side in (self.rated.first, self.rated.second) for row in rated]
@@ -127,6 +130,13 @@ class EncoderTask:
         upper = torch.triu_indices(len(captions), len(captions), 1)
         pairs = [(side @ side.T)[upper[0], upper[1]] for side in (ours, theirs)]
         return {"agreement": 100 * float(correlation(*pairs)), "cosine": float((ours * theirs).sum(dim=1).mean())}
+
+
+def drawn_rows(sources: Sequence[str], long: int) -> Ints:
+    """Rows of texts, those of several sentences more than once."""
+    own = np.arange(len(sources))
+    several = own[[source in LONG for source in sources]]
+    return np.concatenate([own, *[several] * (long - 1)])
 
 
 def likeness_errors(made: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
