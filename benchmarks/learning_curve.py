@@ -26,6 +26,7 @@ from vericap.core.samples import Sample
 from vericap.metrics.vse import Vse
 from vericap.run.analyses import PhotoRegions, Regions, RegionVectors, Sentences, VseWeights
 from vericap.run.plan import analysed
+from vericap.text.encoders import GTE_SMALL, open_encoder
 from vericap.train import data, kept
 from vericap.train.backbone import lite, onnx_files
 from vericap.train.trainer import TrainPlan
@@ -104,7 +105,7 @@ class Judges:
         ]
         batch, encoder = self._batch(samples, folder), VseWeights(str(folder))
         vectors, mask = batch[RegionVectors(str(folder))], batch[Regions()].mask
-        scores = batch[encoder].matrix(vectors, mask, batch[Sentences(encoder="gte-small")])
+        scores = batch[encoder].matrix(vectors, mask, batch[Sentences(encoder=GTE_SMALL)])
         found = recall(scores[:, batch.candidates])
         return {"expert": tau, "pascal": accuracy, "i2t": found["i2t_r1"], "t2i": found["t2i_r1"], **found}
 
@@ -132,9 +133,9 @@ def trained(size: int, sources: tuple[VseSource, VseSource], judges: Judges, arg
     )
     options = VseOptions(batch=args.batch, mirror=False, head_rate=1e-3)
     part = VseSource(windows.maps[:size], windows.texts[:size])
-    state = train_encoder(
-        part, None, validation, folder, plan=plan, options=options, fingerprint=judges.print, quiet=args.quiet
-    )
+    features = {"fingerprint": judges.print, "width": windows.maps.shape[-1], "regions": windows.maps.shape[1]}
+    about = {"features": features, "text_encoder": GTE_SMALL}
+    state = train_encoder(part, None, validation, folder, plan=plan, options=options, quiet=args.quiet, **about)
     found = {"photos": size, "steps": state["steps"], "agreement": state["agreement"], **judges.score(folder / "vse")}
     result.write_text(json.dumps(found, indent=1))
     return found
@@ -187,7 +188,7 @@ def main() -> None:
     dev = data.flickr8k(_FLICKR, "dev").first(args.images)
     validation = VseSource(
         network.of_photos(dev.keys, _FLICKR / "Images", "dev", args.threads),
-        kept.sentences(dev, args.work, "dev", threads=args.threads),
+        kept.sentences(dev, args.work, "dev", open_encoder(GTE_SMALL), threads=args.threads),
     )
     windows = network.of_maps(maps[: max(sizes)], "coco", args.threads)
     judges = Judges(network, args.threads, args.images)

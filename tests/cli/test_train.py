@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 from vericap.cli import main
 from vericap.core import shipped
 from vericap.models import faier_plus, scan, vse
+from vericap.vision.identity import declared
 from vericap.vision.store import FeatureWriter
 
 BOXES = np.array([[0, 0, 1, 1], *([k / 13, 0, (k + 1) / 13, 1] for k in range(13))])
@@ -121,3 +122,40 @@ def test_store_without_the_images_is_named(made: Path, tmp_path: Path, capsys: p
 def test_unknown_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "nonsense"]) == 2
     assert "backbone" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Features of another width, with different numbers of regions and captions; nothing of COCO or Flickr8k."""
+    folder = tmp_path_factory.mktemp("own")
+    rng = np.random.default_rng(0)
+    meaning = rng.normal(size=(len(THINGS), 40))
+    forms = ("a {} on the grass", "the {} near a tree", "one brown {}")
+    with (
+        FeatureWriter(folder / "store", declared("mine", 40), width=40) as writer,
+        (folder / "c.tsv").open("w") as said,
+    ):
+        said.write("image\tcaption\n")
+        for place, thing in enumerate(THINGS):
+            count = 2 + place % 3
+            writer.add(thing, meaning[place] + 0.1 * rng.normal(size=(count, 40)), BOXES[:count])
+            said.writelines(f"{thing}\t{form.format(thing)}\n" for form in forms[: 1 + place % 3])
+    return folder
+
+
+@pytest.mark.parametrize("model", ["vse", "scan", "faier-plus"])
+def test_claims_of_few_captions(model: str, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ["--steps", "2", "--validate", "2", "--threads", "1", "--batch", "5", "--validation", "0.25"]
+    where = ["--features", str(own / "store"), "--captions", str(own / "c.tsv"), "--work", str(own / "work")]
+    more = ["--encoder", str(own / "vse" / "vse")] if model != "vse" else []
+    command = ["train", model, *where, *plan, "--teacher", "claims", "--output", str(own / model), *more]
+    assert main(command) == 0
+    assert "best at step 2" in capsys.readouterr().out
+    part = model.replace("-", "_")
+    weights, meta = shipped.weights(str(own / model / part), part)
+    assert all(np.isfinite(np.asarray(value, np.float32)).all() for value in weights.values())
+    assert (meta["features"]["width"], meta["features"]["regions"]) == (40, 4)
+    assert meta["trained"]["photos"][0] == 6
+    if model == "scan":
+        assert main([*command, "--references", "1", "--output", str(own / "r")]) == 2
+        assert "there is one with 1" in capsys.readouterr().err

@@ -228,6 +228,7 @@ def plan_of(args: argparse.Namespace) -> TrainPlan:
 
 
 def report(trained: Mapping[str, Any], where: str | Path) -> None:
-    """What a finished training says."""
+    """What a finished training says; the processes part here."""
     if parallel.rank() == 0:
         print(f"best at step {trained['steps']}: agreement {trained['agreement']:.2f}; written to {where}")
+    parallel.finish()

@@ -43,8 +43,9 @@ def start(device: str = "cpu") -> torch.device:
 
 
 def finish() -> None:
-    """Leave the others, once the work is done."""
+    """Leave the others, once all have done their work."""
     if distributed.is_initialized():
+        wait()
         distributed.destroy_process_group()
         _groups.clear()
 

@@ -53,7 +53,14 @@ class Regions(Analysis[RegionTable]):
 
     store: str = ""
     index: ClassVar[Index] = "image"
-    cost: ClassVar[int] = BYTES
+
+    @property
+    def cost(self) -> int:  # type: ignore[override]
+        """Bytes of one image's regions, which a store may have more and wider ones of."""
+        if not self.store:
+            return BYTES
+        store = FeatureStore(self.store)
+        return store.most * (store.width + 4) * 4
 
     @classmethod
     def of(cls, settings: Settings) -> Regions:
