@@ -168,7 +168,7 @@ def test_what_cannot_be_judged_is_named(folders: dict[str, str]) -> None:
         judged(batch_of(samples[4:], fingerprint="other"), folders["faier"])
     wrong = batch_of(samples[4:])
     wrong[Regions()].features = np.zeros((1, 3, WIDTH + 1), np.float32)
-    with pytest.raises(VericapError, match=f"width {WIDTH + 1}, this FAIEr model reads {WIDTH}"):
+    with pytest.raises(VericapError, match=f"width {WIDTH + 1}, the model tiny reads {WIDTH}"):
         judged(wrong, folders["faier"])
 
 

@@ -65,7 +65,7 @@ def one(nodes: plain.WeightedNodes, caption: int) -> plain.WeightedNodes:
 @pytest.fixture(scope="module")
 def pair() -> tuple[learned.FaierPlusModule, plain.FaierPlusModel]:
     torch.manual_seed(0)
-    module = learned.FaierPlusModule(hidden=16)
+    module = learned.FaierPlusModule(16, 384)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))

@@ -141,3 +141,24 @@ def test_claims_are_half_of_the_target() -> None:
     found = other[1:4, 0].numpy()
     spread = expected.std() / found.std()
     np.testing.assert_allclose((found - found.mean()) * spread, expected - expected.mean(), atol=2e-3)
+
+
+def test_the_boxes_of_the_store_are_used() -> None:
+    data, options = source(10), learned.FaierPlusOptions(batch=10, hidden=8)
+    torch.manual_seed(0)
+    model = learned.FaierPlusModule(8, D)
+    torch.nn.init.normal_(model.mix, std=0.3)
+
+    def relation(boxes: np.ndarray) -> torch.Tensor:
+        data.boxes = boxes
+        batch = learned.FaierPlusStep.draw([data], [Draw(10, 10, 0)], 0, np.random.default_rng(0), options)
+        with torch.no_grad():
+            return batch.shown.visual(model)["relation"]
+
+    own = relation(data.boxes)
+    moved = relation(data.boxes[:, ::-1].copy())
+    assert not torch.allclose(own, moved, atol=1e-3)
+    rows = Draw(10, 10, 0).batch(0)
+    network = plain.FaierPlusModel(model.weights(), {"name": "m", "fingerprint": "f"})
+    expected = network.regions(np.asarray(data.features[rows], np.float32), data.boxes[rows], np.ones((10, 14), bool))
+    np.testing.assert_allclose(moved, expected["relation"], atol=1e-4)

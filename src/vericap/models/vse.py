@@ -49,7 +49,7 @@ class VseModel:
         return np.asarray(z, dtype=np.float32)
 
     def score(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
-        """Scores of pairs: (n, regions, 384) with mask (n, regions) against (n, 384)."""
+        """Scores of pairs: (n, regions, d) with mask (n, regions) against (n, d)."""
         cosines = np.einsum("nrd,nd->nr", regions, texts)
         whole, windows, inside = cosines[:, 0], cosines[:, 1:], mask[:, 1:]
         if not inside.any():

@@ -21,7 +21,7 @@ from vericap.train.validate import Pairs
 class ClaimTensors:
     """Claims of some captions, one caption after the other."""
 
-    vectors: torch.Tensor  # (claims, 384) unit vectors
+    vectors: torch.Tensor  # (claims, d) unit vectors
     weights: torch.Tensor  # (claims,)
     counts: torch.Tensor  # (captions,)
     each: int = PER_IMAGE  # captions of an image
@@ -44,7 +44,7 @@ class ClaimTensors:
 class ClaimTable:
     """Claims of captions, image after image: each a phrase of the table, with a weight."""
 
-    table: Array  # (phrases, 384) unit vectors
+    table: Array  # (phrases, d) unit vectors
     offsets: Ints
     phrases: Ints
     weights: Floats32

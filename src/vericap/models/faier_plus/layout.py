@@ -86,11 +86,11 @@ class PieceStates(Protocol):
 class NodeStates:
     """What the nodes of some captions are made from, caption after caption."""
 
-    words: Floats32  # (words' pieces, 384)
+    words: Floats32  # (words' pieces, d)
     word_counts: Ints  # of each caption
-    relations: Floats32  # (relation nodes, 384): means over their pieces
+    relations: Floats32  # (relation nodes, d): means over their pieces
     relation_counts: Ints
-    means: Floats32  # (captions, 384) over all pieces, marks included
+    means: Floats32  # (captions, d) over all pieces, marks included
 
     @classmethod
     def of(cls, texts: Ints, found: PieceStates, layouts: Sequence[CaptionLayout]) -> NodeStates:

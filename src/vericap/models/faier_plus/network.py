@@ -106,7 +106,7 @@ class FaierPlusModel:
         return np.asarray(x @ w[f"{level}.linear"].T + w[f"{level}.bias"] + hidden @ w[f"{level}.output"].T, np.float32)
 
     def nodes(self, level: str, states: Floats32, counts: Ints) -> WeightedNodes:
-        """WeightedNodes of the object or relation level from their states (nodes, 384), caption after caption."""
+        """WeightedNodes of the object or relation level from their states (nodes, d), caption after caption."""
         w = self.weights
         vectors = unit(states @ w[f"text.{level}"].T + w[f"text.{level}_bias"])
         return WeightedNodes(vectors, shares(states @ w[f"importance.{level}"], counts), counts)

@@ -25,11 +25,11 @@ TEXT_LEVELS = LEVELS[:2]
 class CaptionTensors:
     """What the nodes of some captions are made from, caption after caption (models.faier_plus.layout.NodeStates)."""
 
-    words: Tensor  # (words' pieces, 384)
+    words: Tensor  # (words' pieces, d)
     word_counts: Tensor  # (captions,)
-    relations: Tensor  # (relation nodes, 384)
+    relations: Tensor  # (relation nodes, d)
     relation_counts: Tensor
-    sentences: Tensor  # (captions, 384) centred unit vectors
+    sentences: Tensor  # (captions, d) centred unit vectors
 
     @classmethod
     def of(cls, states: NodeStates, sentences: Array) -> CaptionTensors:
