@@ -2,6 +2,7 @@
 
     nice -n 10 .venv/bin/python benchmarks/filter_pairs.py --metric vse --pairs 20000
     nice -n 10 .venv/bin/python benchmarks/filter_pairs.py --metric vse --pairs 600 --cascade 'vse>=0.3 & chair==0'
+    nice -n 10 .venv/bin/python benchmarks/filter_pairs.py --metric vse --pairs 600 --soiled
 
 The pairs are captions and photos of Flickr8k (VERICAP_DATA/flickr8k). Precision is the share of kept pairs whose
 caption belongs to the photo, recall the share of those that are kept; ties and rounding are those of top:SHARE:METRIC.
@@ -52,13 +53,15 @@ def _other(photo: str, captions: list[tuple[str, str]], draw: random.Random) -> 
     return next(text for other, text in iter(lambda: draw.choice(captions), None) if other != photo)
 
 
-def filtered(file: Path, folder: Path, keep: str, *, cascade: bool) -> tuple[Outcome, float, list[dict[str, object]]]:
+def filtered(
+    file: Path, folder: Path, keep: str, *, cascade: bool = False, clean: bool = False
+) -> tuple[Outcome, float, list[dict[str, object]]]:
     """The outcome of a filter, its processor seconds, and all records with their scores; nothing is cached."""
     settings = Settings(images=DATA / "flickr8k" / "Images", cache="off")
     kept, lost = folder / "kept.jsonl", folder / "lost.jsonl"
     start = time.process_time()
     with open_input(file) as source:
-        outcome = Filtering(source, Wish(keep, cascade=cascade), settings).run(kept, lost)
+        outcome = Filtering(source, Wish(keep, cascade=cascade, clean=clean), settings).run(kept, lost)
     seconds = time.process_time() - start
     rows = [{**json.loads(line), "kept": name == kept} for name in (kept, lost) for line in name.open(encoding="utf-8")]
     return outcome, seconds, rows
@@ -87,6 +90,7 @@ def main() -> None:
     parser.add_argument("--wrong", type=Fraction, default=Fraction(1, 3))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cascade", metavar="EXPRESSION", help="a condition to run with and without the cascade")
+    parser.add_argument("--soiled", action="store_true", help="the same captions with &nbsp; for blanks, and cleaned")
     args = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -101,6 +105,8 @@ def main() -> None:
         print(quality(scores, right, lower=make(args.metric).direction == "lower").text())
         if args.cascade:
             report_cascade(file, folder, args.cascade)
+        if args.soiled:
+            report_soiled(file, folder, args.metric)
 
 
 def report_cascade(file: Path, folder: Path, keep: str) -> None:
@@ -113,6 +119,23 @@ def report_cascade(file: Path, folder: Path, keep: str) -> None:
         scored = ", ".join(f"{label} {count}" for label, count in outcome.summary.scored.items())
         table.add("yes" if cascade else "no", seconds, outcome.summary.kept, scored)
     table.notes.append("the same records are kept and rejected" if found[True] == found[False] else "RESULTS DIFFER")
+    print(table.text())
+
+
+def report_soiled(file: Path, folder: Path, metric: str) -> None:
+    """The mean score of true captions as they are, with entities for blanks, and with these undone by `clean`."""
+    true = [item for item in map(json.loads, file.open(encoding="utf-8")) if item["right"]]
+    table = Table(["captions", "mean"], title=f"{metric} of {len(true)} true captions")
+    for name, blank, clean in (
+        ("as they are", " ", False),
+        ("with &nbsp;", "&nbsp;", False),
+        ("cleaned", "&nbsp;", True),
+    ):
+        other = folder / "soiled.jsonl"
+        items = [{**item, "caption": item["caption"].replace(" ", blank)} for item in true]
+        other.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+        _, _, rows = filtered(other, folder, f"top:1:{metric}", clean=clean)
+        table.add(name, float(np.mean([row[metric] for row in rows if row[metric] is not None])))
     print(table.text())
 
 

@@ -71,12 +71,12 @@ def run(args: argparse.Namespace) -> int:
     if args.rules:
         print(rules_table().text(), end="")
         return 0
-    from vericap.io.filtering import Filtering, check_outputs, rejected_name
+    from vericap.io.filtering import PIECE, Filtering, check_outputs, rejected_name
     from vericap.io.stream import open_input
 
     _check(args)
     rejected = None if args.rejected == "none" or args.dry_run else args.rejected or rejected_name(args.output)
-    with open_input(args.input, args.references, **common.reading(args)) as source:
+    with open_input(args.input, args.references, **common.reading(args), records=PIECE) as source:
         if not args.dry_run:
             check_outputs(args.output, rejected, source.paths)
         filtering = Filtering(source, wish(args), common.settings(args))

@@ -28,6 +28,7 @@ from vericap.run.filter.judge import Judge
 from vericap.run.filter.selection import Selection, Summary, oriented
 from vericap.run.filter.state import KEPT, NOT_BEST, Rows, State
 from vericap.run.filter.stored import Stored
+from vericap.run.progress import progress
 from vericap.run.results import plain
 from vericap.text.clean import clean
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 TABLES = tuple(WRITERS)
 KINDS = (*TABLES, ".tar", ".npy")
+PIECE = 4096  # records judged together: what a run that is cut short may lose, and what memory holds of photos
 _WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 REJECTED, PROBLEM, ORIGINAL = "rejected", "problem", "original"
 
@@ -96,6 +98,18 @@ def check_outputs(output: str | Path, rejected: str | Path | None, inputs: Itera
     if rejected is not None:
         check_output(rejected, inputs, kinds=TABLES, what="rejected captions")
         check_not_input(Path(rejected), [output])
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """An input that shows how far one is, in every pass."""
+
+    source: Input
+    show: bool
+
+    def __iter__(self) -> Iterator[Records]:
+        what, total = "filtering", len(self.source.units)
+        yield from progress(self.source, what=what, total=total, show=self.show, unit="piece")
 
 
 class Filtering:
@@ -169,7 +183,8 @@ class Filtering:
 
     def _selection(self, stored: Stored | None) -> Selection[Records]:
         extra = [name for name in (self.order, *self.wish.metrics) if name]
-        found = Selection(self.judge, self.source, self._rows, best=self.best, extra=extra, stored=stored)
+        source = _Watched(self.source, self.settings.progress)
+        found = Selection(self.judge, source, self._rows, best=self.best, extra=extra, stored=stored)
         self.outcome.summary = found.summary
         return found
 

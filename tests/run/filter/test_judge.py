@@ -17,6 +17,8 @@ from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.metrics import registry
+from vericap.run import analyses
+from vericap.run.filter import plan
 from vericap.run.filter.columns import Sources
 from vericap.run.filter.grammar import ExpressionError, parse
 from vericap.run.filter.judge import Judge
@@ -189,6 +191,23 @@ def test_names_that_mean_nothing(text: str, said: str) -> None:
         selected(text, CAPTIONS, cascade=True)
     assert said in str(error.value)
     assert error.value.start == (8 if text.startswith("top:0.3:") else 0)
+
+
+def test_metrics_of_the_registry_in_the_order_of_their_cost() -> None:
+    text = "chair==0 & faier-plus>=0 & vse>=0.3 & reo-relevance>=0.1 & spice>=0.1 & lm>=-9 & rouge-l>=0.1 & words>=3"
+    judge = Judge(Sources(parse(text), registry.make, registry.names()), cascade=True)
+    labels = [str(condition).split(">")[0].split("=")[0] for condition in judge.conditions]
+    assert labels[0] == "words"
+    assert set(labels[1:3]) == {"lm", "rouge-l"}
+    assert labels.index("spice") < labels.index("vse") < labels.index("reo-relevance") < labels.index("chair")
+    together = [step.metrics for step in judge.stages[0].steps]
+    assert any({"vse", "reo-relevance"} <= set(metrics) for metrics in together)  # photos are looked at once for both
+
+
+def test_every_look_at_photos_has_a_known_cost() -> None:
+    looking = [name for name in analyses.__all__ if getattr(getattr(analyses, name), "pixels", False)]
+    assert {"Detections", "PhotoRegions"} <= set(looking)
+    assert not set(looking) - set(plan.MILLISECONDS)
 
 
 def test_a_caption_must_not_depend_on_the_others() -> None:

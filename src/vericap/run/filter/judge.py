@@ -118,7 +118,7 @@ class Judge:
 
     def _run(self, labels: tuple[str, ...]) -> Run:
         if labels not in self._runs:
-            settings = replace(self.settings, progress=False)  # one bar over all records is shown instead
+            settings = replace(self.settings, progress=False)  # who goes through the pieces shows a bar
             self._runs[labels] = Run([self.sources.metrics[label] for label in labels], settings)
         return self._runs[labels]
 

@@ -16,8 +16,27 @@ from vericap.core.settings import Settings
 from vericap.run.filter.columns import Sources
 from vericap.run.filter.tree import Node, Share, columns, conjuncts, shares
 
-# Analyses of pixels, then bytes that all analyses of a caption hold: what is dear to compute is large.
-Cost = tuple[int, int]
+# Processor milliseconds of one text or photo by analysis, rounded from what benchmarks/filter_costs.py prints (those of
+# CLIP and of Japanese graphs are estimates). Only their order matters: they need not be those of this machine.
+MILLISECONDS = {
+    "ClipImages": 100.0,
+    "Detections": 90.0,
+    "PhotoRegions": 9.0,
+    "TuplePhrases": 10.0,
+    "KnpGraphs": 10.0,
+    "ClipTexts": 10.0,
+    "TokenStates": 3.0,
+    "Sentences": 1.0,
+    "PhraseVectors": 1.0,
+    "Graphs": 1.0,
+    "RegionVectors": 0.7,
+    "ScanRegions": 0.1,
+    "ScanWords": 0.1,
+    "MeteorTexts": 0.05,
+    "WordSpace": 0.03,
+}
+Cost = tuple[float, int]  # milliseconds; then, of what costs the same, the bytes that analyses hold
+OTHERS, OTHER_PIXELS = 0.01, 20.0  # of an analysis that is not in the table, from another package perhaps
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,12 @@ def cost(metrics: Iterable[Metric], settings: Settings) -> Cost:
     """What metrics cost for one caption, by the analyses they declare; one without any is dearer than a text rule."""
     metrics = list(metrics)
     keys = closure((key for metric in metrics for key in metric.requires(settings)), settings)
-    return sum(key.pixels for key in keys), len(metrics) + sum(key.cost for key in keys)
+    return OTHERS * len(metrics) + sum(milliseconds(key) for key in keys), sum(key.cost for key in keys)
+
+
+def milliseconds(key: Key) -> float:
+    """What an analysis costs for one text or photo."""
+    return MILLISECONDS.get(type(key).__name__, OTHER_PIXELS if key.pixels else OTHERS)
 
 
 def stages(sources: Sources, settings: Settings) -> tuple[Stage, ...]:
