@@ -187,7 +187,9 @@ def content_of(unit: Unit, fields: Fields = PLAIN) -> Content:
         reader = tables.read_parquet if unit.kind == "parquet" else tables.read_arrow
         try:
             return reader(unit, fields)
-        except tables._BROKEN as error:
+        except InputError:
+            raise
+        except tables.BROKEN as error:
             raise InputError(f"{unit.name}: damaged near row {unit.first} ({error})") from None
     return {
         "jsonl": units.read_jsonl,

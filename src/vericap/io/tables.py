@@ -16,7 +16,17 @@ from vericap.io.files import InputFile
 from vericap.io.records import Fields, check_columns, rename
 from vericap.io.units import BYTES, RECORDS, Content, Unit
 
-_BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+BROKEN = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    KeyError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+    SystemError,
+)
+_ROWS = 1000  # for each byte of a file, at the most: a file that says so of itself is a bomb
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ def parquet_units(file: InputFile, fields: Fields, *, records: int = RECORDS, si
             sizes = [(group.num_rows, group.total_byte_size) for group in groups]
     except InputError:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         raise InputError(f"{file.name}: not a readable Parquet file ({_short(error)})") from None
     yield from _row_units(file, "parquet", sizes, records, size)
 
@@ -45,16 +55,20 @@ def arrow_units(file: InputFile, fields: Fields, *, records: int = RECORDS, size
     try:
         with _batches(file.path) as found:
             check_columns(found.schema.names, file.name, fields)
-            sizes = [(batch.num_rows, batch.nbytes) for batch in _each(found)]
+            counts = [batch.num_rows for batch in _each(found)]
+            each = file.path.stat().st_size / max(sum(counts), 1)  # what a batch says of itself is not yet checked
+            sizes = [(rows, int(rows * each)) for rows in counts]
     except InputError:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         raise InputError(f"{file.name}: not a readable Arrow file ({_short(error)})") from None
     yield from _row_units(file, "arrow", sizes, records, size)
 
 
 def _row_units(file: InputFile, kind: str, sizes: list[tuple[int, int]], records: int, size: int) -> Iterator[Unit]:
     """Units of rows: small groups together, large ones in pieces. `header` is the row its first group begins with."""
+    if any(rows < 0 for rows, _ in sizes) or sum(rows for rows, _ in sizes) > _ROWS * file.path.stat().st_size:
+        raise InputError(f"{file.name}: says it has more rows than its size can hold; not read")
     row, start, group, begins, held = 0, 0, 0, 0, 0.0
     for number, (rows, bytes_) in enumerate(sizes):
         each = max(bytes_, 1) / max(rows, 1)
@@ -118,7 +132,7 @@ def read_arrow(unit: Unit, fields: Fields) -> Content:
 
 def of_table(table: pa.Table, unit: Unit, fields: Fields) -> Content:
     """Records of a table's rows; cells that cannot be read are reported with their row."""
-    table = table.rename_columns([str(name) for name in table.column_names])
+    check_sound(table, unit.name)
     wanted = {field for field in table.column_names if _wanted(field, table.column_names, fields)}
     columns = {name: values(table.column(name)) for name in table.column_names if name in wanted}
     found, kept = Content(), []
@@ -134,6 +148,24 @@ def of_table(table: pa.Table, unit: Unit, fields: Fields) -> Content:
         kept.append(row)
     found.columns = table if len(kept) == table.num_rows else table.take(kept)
     return found
+
+
+def check_sound(table: pa.Table, name: str) -> None:
+    """Refuse damaged columns: Arrow believes what a file says of its own layout, and would read beside it."""
+    for field, column in zip(table.column_names, table.columns):
+        for chunk in column.chunks:
+            try:
+                chunk.validate(full=True)
+            except pa.ArrowException as error:
+                # Text that is not UTF-8 is told row by row, once the layout around it is known to be sound.
+                plain = pa.types.is_string(chunk.type) or pa.types.is_large_string(chunk.type) or _of_texts(chunk.type)
+                if "UTF8" not in str(error) or not plain:
+                    raise InputError(f"{name}: the column '{field}' is damaged ({_short(error)})") from None
+
+
+def _of_texts(kind: Any) -> bool:
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(listed and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)))
 
 
 def _wanted(field: str, names: list[str], fields: Fields) -> bool:
@@ -153,7 +185,7 @@ def values(column: Any) -> list[Any]:
     except UnicodeDecodeError:
         raw: list[Any] = _as_bytes(column).to_pylist()
         return [_decoded(cell) for cell in raw]
-    except _BROKEN as error:
+    except BROKEN as error:
         return [_single(column, row, error) for row in range(len(column))]
 
 

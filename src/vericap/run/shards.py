@@ -30,6 +30,7 @@ from vericap.run.parts import Joined
 from vericap.run.plan import fill
 from vericap.run.results import Result, plain
 
+PIECES = 16  # of the states of a shard: they are merged piece by piece, in little memory
 _SHOWN = 10  # problems of a shard that are told in full
 _EXAMPLES = 32  # samples of a shard that are kept for the diagnosis
 
@@ -178,7 +179,9 @@ def survey(job: Job, task: Task) -> dict[str, Any]:
     record["empty_count"], record["empty"] = len(record["empty"]), record["empty"][:3]
     write_atomically(np_file, lambda file: _save_keys(file, found))
     if states and stored.storable(states):
-        write_atomically(job.file("states", number, "npz"), lambda file: stored.save(states, file))
+        pieces = PIECES if stored.divisible(list(states.values())) else 1
+        write_atomically(job.file("states", number, "npz"), lambda file: stored.save(states, file, pieces))
+        record["pieces"] = pieces
         record["stored"] = True
         write_record(job.file("survey", number), record)
         return record
@@ -207,14 +210,26 @@ def states_of(job: Job, samples: Sequence[Sample]) -> dict[str, Any]:
     return {label: own[0] for label, own in _merged(later, gathered).items()}
 
 
-def merge_states(job: Job, files: Sequence[Path], target: Path, *, last: bool) -> Path:
-    """Join the states of several shards; the last of all is brought down to what moves scores."""
-    parts = [stored.load(file) for file in files]
+@dataclass(frozen=True)
+class Merge:
+    """States to be joined: one piece of each file (those of joined files are their only one)."""
+
+    files: tuple[Path, ...]
+    target: Path
+    piece: int = 0
+    trim: bool = False  # bring the outcome down to what moves scores
+
+
+def merge_states(job: Job, task: Merge) -> Path:
+    """Join the states of several shards."""
+    if task.target.exists():
+        return task.target
+    parts = [stored.load(file, task.piece) for file in task.files]
     merged = {metric.label: metric.merge([part[metric.label] for part in parts]) for metric in job.later}
-    if last:
+    if task.trim:
         merged = {label: stored.trimmed(state) for label, state in merged.items()}
-    write_atomically(target, lambda file: stored.save(merged, file))
-    return target
+    write_atomically(task.target, lambda file: stored.save(merged, file))
+    return task.target
 
 
 # --- the second look --------------------------------------------------------------------------------------------

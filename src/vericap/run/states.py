@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
-from vericap.core.typing import Array
+from vericap.core.typing import Array, Bools
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import table
+from vericap.text.ngrams import NGramTree
 
 CORPUS = "corpus"
 States = Mapping[str, Any]  # by metric's label
-_KINDS = {"DocumentFrequency": DocumentFrequency}  # a file may name these classes and no others
+_KINDS: dict[str, Any] = {
+    "DocumentFrequency": DocumentFrequency,
+    "NGramTree": NGramTree,
+}  # a file may name these classes and no others
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -29,19 +34,70 @@ def storable(states: States) -> bool:
     return True
 
 
-def save(states: States, path: Path) -> None:
-    """Write states to a file."""
+def save(states: States, path: Path, pieces: int = 1) -> None:
+    """Write states to a file, in pieces that can be read and merged one by one."""
     arrays: dict[str, Array] = {}
-    layout = json.dumps({label: _encode(state, arrays) for label, state in states.items()})
+    split = {label: pieces_of(state, pieces) for label, state in states.items()}
+    layout = json.dumps({label: [_encode(piece, arrays) for piece in own] for label, own in split.items()})
     with path.open("wb") as stream:
         np.savez(stream, layout=np.frombuffer(layout.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read states from a file."""
+def load(path: Path, piece: int = 0) -> dict[str, Any]:
+    """Read states, or one piece of them, from a file."""
     with np.load(path, allow_pickle=False) as stored:
         layout = json.loads(stored["layout"].tobytes())
-        return {label: _decode(item, stored) for label, item in layout.items()}
+        return {label: _decode(own[piece], stored) for label, own in layout.items()}
+
+
+def divisible(state: Any) -> bool:
+    """Whether a state can be merged in pieces."""
+    if isinstance(state, list):
+        return all(map(divisible, state))
+    return state is None or isinstance(state, DocumentFrequency)
+
+
+def pieces_of(state: Any, count: int) -> list[Any]:
+    """A state in pieces, whose merging gives the state again.
+
+    N-grams go by their first word, so that every n-gram has its beginnings in its own piece; the number of images is
+    told by the first piece alone.
+    """
+    if count == 1:
+        return [state]
+    if isinstance(state, list):
+        each = [pieces_of(item, count) for item in state]
+        return [[own[number] for own in each] for number in range(count)]
+    if not isinstance(state, DocumentFrequency) or state.source != CORPUS:
+        return [state] * count
+    tree = state.tree
+    first = np.empty(len(state), dtype=np.int64)
+    for order in range(len(tree.starts) - 1):
+        own = slice(tree.starts[order], tree.starts[order + 1])
+        first[own] = tree.last[own] if order == 0 else first[tree.prefix[own]]
+    piece = np.array([crc32(word.encode("utf-8", "surrogatepass")) % count for word in tree.vocabulary], np.int64)[
+        first
+    ]
+    piece[state.counts == 0] = -1  # what only candidates have
+    found = [_kept(state, piece == number) for number in range(count)]
+    return [replace(part, images=state.images if number == 0 else 0) for number, part in enumerate(found)]
+
+
+def _kept(state: DocumentFrequency, keep: Bools) -> DocumentFrequency:
+    """Some of the n-grams; with each of them its beginnings must be kept."""
+    tree, chosen = state.tree, np.flatnonzero(keep)
+    number = np.empty(len(keep), dtype=np.int32)
+    number[chosen] = np.arange(len(chosen), dtype=np.int32)
+    used = np.zeros(len(tree.vocabulary), dtype=np.bool_)
+    used[tree.last[chosen]] = True
+    prefix = tree.prefix[chosen]
+    kept = NGramTree(
+        [tree.vocabulary[word] for word in np.flatnonzero(used).tolist()],
+        np.where(prefix >= 0, number[np.maximum(prefix, 0)], -1).astype(np.int32),
+        (np.cumsum(used) - 1)[tree.last[chosen]].astype(np.int32),
+        np.searchsorted(chosen, tree.starts).astype(np.int64),
+    )
+    return DocumentFrequency(state.images, kept, state.counts[chosen], state.source)
 
 
 def trimmed(state: Any) -> Any:
@@ -49,7 +105,8 @@ def trimmed(state: Any) -> Any:
     if isinstance(state, list):
         return [trimmed(item) for item in state]
     if isinstance(state, DocumentFrequency) and state.source == CORPUS:
-        return state.at_least(2)
+        kept = _kept(state, state.counts >= 2)
+        return kept if len(kept) else state  # a table without any n-gram cannot be asked
     return state
 
 
@@ -61,14 +118,17 @@ def _encode(value: Any, arrays: dict[str, Array]) -> Any:
         arrays[name] = value
         return {"array": name}
     if isinstance(value, list | tuple):
-        if all(isinstance(item, str) for item in value):
-            return {"texts": list(value)}
+        if value and all(isinstance(item, str) and "\n" not in item for item in value):
+            arrays[f"t{len(arrays)}"] = np.frombuffer("\n".join(value).encode("utf-8", "surrogatepass"), np.uint8)
+            return {"texts": f"t{len(arrays) - 1}"}
         return {"list": [_encode(item, arrays) for item in value]}
     if isinstance(value, DocumentFrequency) and value.source != CORPUS:
         return {"given": value.source}  # a table of its own, which every process opens for itself
     for name, kind in _KINDS.items():
         if type(value) is kind:
-            own = {field.name: getattr(value, field.name) for field in fields(kind) if not field.name.startswith("_")}
+            own = {field.name: getattr(value, field.name) for field in fields(kind)}
+            if isinstance(value, DocumentFrequency):
+                own["grams"] = value.tree  # without the table they were counted on
             return {"class": name, "fields": {key: _encode(item, arrays) for key, item in own.items()}}
     raise TypeError(f"a {type(value).__name__} is not written to disk")
 
@@ -81,7 +141,7 @@ def _decode(item: Any, arrays: Any) -> Any:
     if "array" in item:
         return arrays[item["array"]]
     if "texts" in item:
-        return item["texts"]
+        return arrays[item["texts"]].tobytes().decode("utf-8", "surrogatepass").split("\n")
     if "list" in item:
         return [_decode(part, arrays) for part in item["list"]]
     return _KINDS[item["class"]](**{name: _decode(value, arrays) for name, value in item["fields"].items()})

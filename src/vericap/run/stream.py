@@ -27,11 +27,11 @@ from vericap.run import processes
 from vericap.run import states as stored
 from vericap.run.engine import check_needs
 from vericap.run.progress import Bar
-from vericap.run.shards import Job, Settled, Task, merge_states, read_record, score, survey
+from vericap.run.shards import Job, Merge, Settled, Task, merge_states, read_record, score, survey
 
 T = TypeVar("T")
 R = TypeVar("R")
-_FAN = 4  # states that are merged at once
+_FAN = 16  # states of shards that are merged at once, one piece of each
 _PROBLEMS = 1000  # that are told in full
 _REFS = re.compile(r"^(.*\brefs:)(\d+)(?:-(\d+))?(.*)$")
 
@@ -237,22 +237,23 @@ def _merged_states(
     if target.exists():
         return target
     files = [job.file("states", number, "npz") for number, record in enumerate(surveys) if record.get("stored")]
-    level = 1
-    while len(files) > _FAN:
-        groups = [files[start : start + _FAN] for start in range(0, len(files), _FAN)]
-        pieces = [(group, job.folder / f"merged-{level}-{place}.npz") for place, group in enumerate(groups)]
-        files = list(executor.map(partial(_merge_piece, job), pieces))
-        level += 1
-    merge_states(job, files, target, last=True)
+    pieces = next(record["pieces"] for record in surveys if record.get("stored"))
+    each, level = [files] * pieces, 1
+    while len(each[0]) > 1 or level == 1:
+        tasks = [
+            Merge(tuple(own[start : start + _FAN]), job.folder / f"merged-{level}-{piece}-{start}.npz",
+                  piece if level == 1 else 0, trim=len(own) <= _FAN)
+            for piece, own in enumerate(each)
+            for start in range(0, len(own), _FAN)
+        ]  # fmt: skip
+        done = list(executor.map(partial(merge_states, job), tasks))
+        count = len(done) // pieces
+        each, level = [done[piece * count : (piece + 1) * count] for piece in range(pieces)], level + 1
+    merge_states(job, Merge(tuple(own[0] for own in each), target))
     if not keep:
         for file in job.folder.glob("merged-[1-9]*-*.npz"):
             file.unlink()
     return target
-
-
-def _merge_piece(job: Job, piece: tuple[list[Path], Path]) -> Path:
-    files, target = piece
-    return target if target.exists() else merge_states(job, files, target, last=False)
 
 
 # --- the second look --------------------------------------------------------------------------------------------
