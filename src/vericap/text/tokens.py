@@ -66,23 +66,24 @@ class TokenTable:
         return self._words
 
     def _cut(self) -> TokenTable:
-        if all(self.vocabulary) and len("".join(self.vocabulary).split()) <= 1:
-            return self  # no token holds white space
+        plain = (token.isalnum() or token.split() == [token] for token in self.vocabulary)
+        cuts = ~np.fromiter(plain, dtype=bool, count=len(self.vocabulary))
+        if not cuts.any():
+            return self
         seen = {token: number for number, token in enumerate(self.vocabulary)}
-        cut = {number: token.split() for token, number in seen.items() if token.split() != [token]}
-        numbers = {token: [seen.setdefault(word, len(seen)) for word in words] for token, words in cut.items()}
-        cuts = np.zeros(len(self.vocabulary), dtype=bool)
-        cuts[list(cut)] = True
+        pieces = {
+            number: np.array([seen.setdefault(word, len(seen)) for word in self.vocabulary[number].split()], np.int32)
+            for number in np.flatnonzero(cuts).tolist()
+        }
         places = np.flatnonzero(cuts[self.ids])
-        parts: list[list[int] | NDArray[np.int32]] = []
+        parts: list[NDArray[np.int32]] = []
         begin = 0
         for place in places.tolist():  # few of many, so the others are copied as they stand
-            parts += [self.ids[begin:place], numbers[int(self.ids[place])]]
+            parts += [self.ids[begin:place], pieces[int(self.ids[place])]]
             begin = place + 1
-        more = np.array([len(part) - 1 for part in parts[1::2]], dtype=np.int64)
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(more)])
-        ids = np.concatenate([*parts, self.ids[begin:]]).astype(np.int32, copy=False)
-        return TokenTable(list(seen), self.offsets + before[np.searchsorted(places, self.offsets)], ids)
+        more = np.cumsum([0, *(len(piece) - 1 for piece in parts[1::2])])
+        offsets = self.offsets + more[np.searchsorted(places, self.offsets)]
+        return TokenTable(list(seen), offsets, np.concatenate([*parts, self.ids[begin:]]))
 
 
 def split_blanks(texts: Sequence[str]) -> TokenTable:
