@@ -20,8 +20,8 @@ def as_table(content: Content, rows: Sequence[int]) -> pyarrow.Table:
         whole = len(rows) == content.columns.num_rows
         return content.columns if whole else content.columns.take(pa.array(rows, pa.int64()))
     raw = [(content.raw or [])[row] for row in rows] if content.raw else [{} for _ in rows]
-    names = dict.fromkeys(str(name) for item in raw for name in item)
-    columns = {name: column([item.get(name) for item in raw]) for name in names}
+    names = dict.fromkeys(name for item in raw for name in item)
+    columns = {as_text(name): column([item.get(name) for item in raw]) for name in names}
     return pa.table(columns) if columns else pa.table({"": pa.nulls(len(rows))}).select([])
 
 
