@@ -5,7 +5,7 @@ ONNX is protobuf: messages of fields (number, wire type, value). Only fields tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from vericap.core.typing import Array
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64}  # TensorProto.data_type
 _GRAPH, _NODE, _CONSTANT, _OUTPUT = 7, 1, 5, 12  # fields of ModelProto and GraphProto
 _FLOATS = b"\x0a\x02\x08\x01"  # TypeProto: a tensor of float32, its shape left open
+
+
+Fields = dict[int, list[memoryview]]  # of a message, by number
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Node:
 class OnnxFile:
     """Constants by name, and operators in order."""
 
-    constants: dict[str, Array]
+    constants: Mapping[str, Array]
     nodes: list[Node]
 
     @classmethod
@@ -42,20 +45,33 @@ class OnnxFile:
             model = _message(memoryview(file.read_bytes()))
             graph = _message(model[_GRAPH][0])
             return cls(
-                dict(_tensor(_message(item)) for item in graph.get(_CONSTANT, [])),
+                _Constants(map(_message, graph.get(_CONSTANT, []))),
                 [_node(_message(item)) for item in graph.get(_NODE, [])],
             )
         except (IndexError, KeyError, TypeError, UnicodeDecodeError) as error:
             raise ValueError(f"{file} is not an ONNX file ({error})") from error
 
 
+class _Constants(Mapping[str, Array]):
+    """Arrays by name, each made when it is asked for: most of a file's are zero points that nobody reads."""
+
+    def __init__(self, tensors: Iterator[Fields]) -> None:
+        self._fields = {_texts(tensor[8])[0]: tensor for tensor in tensors}
+
+    def __getitem__(self, name: str) -> Array:
+        return _array(self._fields[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
 def with_outputs(data: bytes, names: Sequence[str]) -> bytes:
     """A model with inner values of float32 as further outputs: protobuf joins the lists of a message given twice."""
     outputs = b"".join(_wrapped(_OUTPUT, _wrapped(1, name.encode()) + _wrapped(2, _FLOATS)) for name in names)
     return data + _wrapped(_GRAPH, outputs)
-
-
-Fields = dict[int, list[memoryview]]
 
 
 def _message(data: memoryview) -> Fields:
@@ -111,14 +127,14 @@ def _texts(fields: list[memoryview]) -> tuple[str, ...]:
     return tuple(bytes(field).decode() for field in fields)
 
 
-def _tensor(fields: Fields) -> tuple[str, Array]:
+def _array(fields: Fields) -> Array:
     """TensorProto: dims 1, data_type 2, float_data 4, int32_data 5, name 8, raw_data 9."""
-    (kind,), (name,) = _numbers(fields[2]), _texts(fields[8])
+    (kind,) = _numbers(fields[2])
     if 5 in fields:
         values = np.array(_numbers(fields[5]), dtype=np.uint64).astype(_TYPES[kind])  # modulo: negative ones too
     else:
         values = np.frombuffer(b"".join(fields[4] if 4 in fields else fields[9]), dtype=_TYPES[kind])
-    return name, values.reshape(_numbers(fields.get(1, [])))
+    return values.reshape(_numbers(fields.get(1, [])))
 
 
 def _node(fields: Fields) -> Node:

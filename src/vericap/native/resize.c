@@ -97,23 +97,31 @@ static void down_plain(const uint8_t *const *in, const int32_t *w, int count, in
 }
 
 #ifdef WIDE
-/* Two pixels at once: their four bytes as eight numbers. The last outputs, whose pairs would read past the row, are left. */
-WIDE static int across_wide(const uint8_t *row, int pixels, const Taps *t, int outputs, uint8_t *out) {
+/* Sums of two pixels at once (their four bytes as eight numbers) to the bytes of one; the fourth is written over by the
+ * next pixel. */
+WIDE static inline void put(__m256i sum, uint8_t *to) {
+    __m128i both = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    both = _mm_srai_epi32(_mm_add_epi32(both, _mm_set1_epi32(HALF)), BITS);
+    both = _mm_packus_epi16(_mm_packs_epi32(both, both), both);
+    int32_t four = _mm_cvtsi128_si32(both);
+    memcpy(to, &four, 4);
+}
+
+#define PAIR(row) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)((row) + at)))
+#define ADD(sum, row) sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(PAIR(row), weight))
+/* Four rows at once, as they share their weights. The last outputs, whose pairs would read past the row, are left. */
+WIDE static int across_wide(const uint8_t *const *rows, int pixels, const Taps *t, int outputs, uint8_t *const *out) {
+    const uint8_t *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
     int i = 0;
     for (; i < outputs - 1 && t->first[i] + ((t->count[i] + 1) & ~1) <= pixels; i++) {
         const int32_t *w = t->weights + (size_t)i * t->most;
-        const uint8_t *p = row + 4 * (size_t)t->first[i];
-        __m256i sum = _mm256_setzero_si256();
-        for (int k = 0; k < t->count[i]; k += 2) {
-            __m256i pair = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p + 4 * k)));
+        size_t at = 4 * (size_t)t->first[i], to = 3 * (size_t)i;
+        __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
+        for (int k = 0; k < t->count[i]; k += 2, at += 8) {
             __m256i weight = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_set1_epi32(w[k])), _mm_set1_epi32(w[k + 1]), 1);
-            sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(pair, weight));
+            ADD(s0, r0), ADD(s1, r1), ADD(s2, r2), ADD(s3, r3);
         }
-        __m128i both = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-        both = _mm_srai_epi32(_mm_add_epi32(both, _mm_set1_epi32(HALF)), BITS);
-        both = _mm_packus_epi16(_mm_packs_epi32(both, both), both);
-        int32_t four = _mm_cvtsi128_si32(both);
-        memcpy(out + 3 * (size_t)i, &four, 4); /* the fourth byte is written over by the next pixel */
+        put(s0, out[0] + to), put(s1, out[1] + to), put(s2, out[2] + to), put(s3, out[3] + to);
     }
     return i;
 }
@@ -136,16 +144,29 @@ WIDE static int down_wide(const uint8_t *const *in, const int32_t *w, int count,
     return x;
 }
 #else
-static int across_wide(const uint8_t *row, int pixels, const Taps *t, int outputs, uint8_t *out) { return 0; }
+static int across_wide(const uint8_t *const *rows, int pixels, const Taps *t, int outputs, uint8_t *const *out) { return 0; }
 static int down_wide(const uint8_t *const *in, const int32_t *w, int count, int bytes, uint8_t *out) { return 0; }
 #endif
 
-/* One row along its length; 3 bytes of every pixel where the length stays. */
-static void across(const uint8_t *row, int width, const Taps *t, int wide, uint8_t *out) {
-    if (width == wide)
-        for (int x = 0; x < wide; x++) memcpy(out + 3 * (size_t)x, row + 4 * (size_t)x, 3);
-    else
-        across_plain(row, t, HAS_WIDE ? across_wide(row, width, t, wide, out) : 0, wide, out);
+/* Rows along their length; 3 bytes of every pixel where the length stays. The last four may overlap those before. */
+static void across(const uint8_t *in, int count, int width, const Taps *t, int wide, uint8_t *out) {
+    int wide_rows = HAS_WIDE && count >= 4 && width != wide;
+    for (int first = 0; first < count; first += 4) {
+        const uint8_t *rows[4];
+        uint8_t *to[4];
+        int start = wide_rows && first + 4 > count ? count - 4 : first, done = 0;
+        for (int r = 0; r < 4 && start + r < count; r++) {
+            rows[r] = in + (size_t)(start + r) * width * 4;
+            to[r] = out + (size_t)(start + r) * wide * 3;
+        }
+        if (wide_rows) done = across_wide(rows, width, t, wide, to);
+        for (int r = 0; r < 4 && start + r < count; r++) {
+            if (width == wide)
+                for (int x = 0; x < wide; x++) memcpy(to[r] + 3 * (size_t)x, rows[r] + 4 * (size_t)x, 3);
+            else
+                across_plain(rows[r], t, done, wide, to[r]);
+        }
+    }
 }
 
 /* One output row from the rows around it; `rows` is room for their addresses. */
@@ -165,13 +186,11 @@ static int resize(const uint8_t *in, int width, int height, uint8_t *out, int wi
     uint8_t *between = malloc(line * lines + 1);
     int failed = !between || taps_make(&along, width, wide, kind) || taps_make(&below, height, high, kind);
     const uint8_t **rows = failed ? NULL : malloc(sizeof *rows * below.most);
-    if (rows && columns_first)
-        for (int y = 0; y < high; y++) {
-            down(in, line, y, &below, rows, between + y * line);
-            across(between + y * line, width, &along, wide, out + (size_t)y * wide * 3);
-        }
-    else if (rows) {
-        for (int y = 0; y < height; y++) across(in + (size_t)y * width * 4, width, &along, wide, between + y * line);
+    if (rows && columns_first) {
+        for (int y = 0; y < high; y++) down(in, line, y, &below, rows, between + y * line);
+        across(between, high, width, &along, wide, out);
+    } else if (rows) {
+        across(in, height, width, &along, wide, between);
         if (height == high) memcpy(out, between, line * high);
         else
             for (int y = 0; y < high; y++) down(between, line, y, &below, rows, out + y * line);

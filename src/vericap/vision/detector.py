@@ -20,6 +20,7 @@ from vericap.core import keys, onnx, shipped
 from vericap.core.errors import InputError, VericapError
 from vericap.core.typing import Array, Floats32
 from vericap.vision.objects import Box, ImageObjects
+from vericap.vision.resize import BILINEAR, resized
 from vericap.vision.stamp import Stamp, stamp
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ class Detector:
 
     def _pixels(self, image: Image) -> tuple[Array, tuple[float, float]]:
         """The network's input, and input pixels per image pixel along x and y."""
-        from PIL import Image as Pillow
-
         layout, (wide, high) = self.layout, self._size
         if layout.resize == "stretch":
             width, height = wide, high
@@ -152,7 +151,7 @@ class Detector:
             width = min(wide, max(1, round(image.width * ratio)))
             height = min(high, max(1, round(image.height * ratio)))
         canvas = np.full((high, wide, 3), layout.pad, dtype=np.uint8)
-        canvas[:height, :width] = np.asarray(image.resize((width, height), Pillow.Resampling.BILINEAR))
+        canvas[:height, :width] = resized(image, (width, height), BILINEAR)
         pixels: Array = canvas[..., ::-1] if layout.channels == "bgr" else canvas
         if self._input.type != "tensor(uint8)":
             mean, std = np.array(layout.mean, np.float32), np.array(layout.std, np.float32)

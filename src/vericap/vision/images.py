@@ -116,11 +116,10 @@ def decode(data: bytes, name: str = "image") -> Image:
     """Encoded image -> RGB image; every failure is an InputError that names the image and the reason."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.init()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's own bomb warning: the limit below is lower
-            image: Image.Image = Image.open(io.BytesIO(data), formats=[f for f in FORMATS if f in Image.OPEN])
+            image = _opened(data)
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise InputError(
@@ -140,6 +139,18 @@ def decode(data: bytes, name: str = "image") -> Image:
         raise InputError(f"{name}: too large for this machine's memory") from error
     except Exception as error:  # decoders raise anything on damaged data
         raise InputError(f"{name}: damaged or truncated image ({error or type(error).__name__})") from error
+
+
+def _opened(data: bytes) -> Image:
+    """An image whose header is read. Rarer formats are loaded when a file is in none of the usual ones."""
+    from PIL import Image, UnidentifiedImageError
+
+    Image.preinit()
+    try:
+        return Image.open(io.BytesIO(data), formats=[name for name in FORMATS if name in Image.OPEN])
+    except UnidentifiedImageError:
+        Image.init()
+        return Image.open(io.BytesIO(data), formats=[name for name in FORMATS if name in Image.OPEN])
 
 
 def _rgb(image: Image) -> Image:
