@@ -159,3 +159,13 @@ def test_claims_of_few_captions(model: str, own: Path, capsys: pytest.CaptureFix
     if model == "scan":
         assert main([*command, "--references", "1", "--output", str(own / "r")]) == 2
         assert "there is one with 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["scan", "faier-plus"])
+def test_regions_and_words_meet_in_one_space(model: str, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--features", str(own / "store"), "--captions", str(own / "c.tsv"), "--validation", "0.25"]
+    if not (own / "vse" / "vse").is_dir():
+        assert main(["train", "vse", *where, "--output", str(own / "vse"), "--steps", "2", "--threads", "1"]) == 0
+    command = ["train", model, *where, "--encoder", str(own / "vse" / "vse"), "--text-encoder", "gte-small"]
+    assert main([*command, "--output", str(own / "mixed")]) == 2
+    assert "was trained over the sentence encoder 'captions', not over 'gte-small'" in capsys.readouterr().err

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from vericap.core.errors import InputError
-from vericap.text.encoders import CAPTIONS, HELP, SentenceEncoder, open_encoder
+from vericap.models.vse import VseModel
+from vericap.text.encoders import CAPTIONS, GTE_SMALL, HELP, SentenceEncoder, open_encoder
 from vericap.train import data, parallel
 from vericap.train.trainer import OPTIMIZERS, TrainPlan
 from vericap.vision.store import FeatureStore
@@ -191,6 +192,16 @@ def check_whole(store: FeatureStore) -> None:
         raise InputError(
             f"the first region of an image in {store.folder} is not the whole image, which this model reads first; "
             "make the store with `vericap features FILE --whole`"
+        )
+
+
+def check_reader(model: VseModel, text_encoder: str) -> None:
+    """Regions and words meet in the space of one sentence encoder."""
+    its = model.meta.get("text_encoder", GTE_SMALL)
+    if its != text_encoder:
+        raise InputError(
+            f"the image-sentence encoder {model.name} was trained over the sentence encoder '{its}', not over "
+            f"'{text_encoder}'; name it with `text_encoder={its}`, or train another one (`vericap train vse`)"
         )
 
 

@@ -11,10 +11,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from vericap.core.errors import InputError
 from vericap.core.shipped import weights
 from vericap.models import vse
-from vericap.text.encoders import GTE_SMALL
 from vericap.train import claims, kept, options, parallel
 from vericap.train.data import Captioned
 from vericap.train.faier_plus import calibration, training
@@ -45,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     encoder = options.encoder_name(args.encoder)
     model = vse.load(encoder)
     store.check_fits(model.meta)
-    check_reader(model, options.text_encoder(args))
+    options.check_reader(model, options.text_encoder(args))
     reader, parts = options.reader(args), list(options.parts(args, store))
     each = options.captions_each(parts[:-1])
 
@@ -83,13 +81,3 @@ def run(args: argparse.Namespace) -> int:
         calibration.fit(folder, args.features, known.first(_FITTED), fitted.sentences[:_FITTED], fitted.claims)
     options.report(trained, folder)
     return 0
-
-
-def check_reader(model: vse.VseModel, text_encoder: str) -> None:
-    """Regions and words meet in the space of one sentence encoder."""
-    its = model.meta.get("text_encoder", GTE_SMALL)
-    if its != text_encoder:
-        raise InputError(
-            f"the image-sentence encoder {model.name} was trained over the sentence encoder '{its}', not over "
-            f"'{text_encoder}'; name it with `text_encoder={its}`, or train another one (`vericap train vse`)"
-        )

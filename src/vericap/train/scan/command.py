@@ -188,6 +188,8 @@ def source(
     if args.encoder:
         model = vse.load(options.encoder_name(args.encoder))
         store.check_fits(model.meta)
+        if words is None:
+            options.check_reader(model, options.text_encoder(args))
         features = kept.embedded(stored, model, Path(args.output) / f"{name}-regions.npy")
     # Retrieval is measured with all captions.
     each, read = (part.most, part.most) if name == "dev" else (each, min(each, args.captions_per_image))
