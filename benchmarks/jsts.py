@@ -1,7 +1,9 @@
-"""Agreement with people on JSTS (Japanese COCO captions, similarity 0-5), and the ablation of JaSPICE.
+"""Agreement with people on JSTS (Japanese COCO captions, similarity 0-5), the rows of Table 5, causes of
+disagreement (Table 7).
 
     python benchmarks/jsts.py              # the validation part, 1,457 pairs
     python benchmarks/jsts.py --part train --pairs 3000
+    python benchmarks/jsts.py --translations english.jsonl   # SPICE over translations as well
 
 Each pair is scored both ways (the other sentence as the only reference) and the two scores are averaged.
 Printed: Pearson, Spearman, Kendall tau-b with human similarity, and how many pairs score 0.
@@ -14,8 +16,8 @@ import gzip
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +25,21 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.graphs import japanese
 from vericap.graphs.ja import ginza
 from vericap.graphs.ja.match import MatchRules, score_tuples
+from vericap.meta.datasets.japanese import read_jsts, read_jsts_train
+from vericap.meta.evaluation import evaluate
+from vericap.meta.failure_cases import failures
+from vericap.meta.japanese_causes import CAUSES
+from vericap.meta.translations import translated
 from vericap.metrics import registry
 from vericap.run.analyses.graphs import parse_texts
 from vericap.run.engine import Run
 from vericap.run.results import Result
-from vericap.text.japanese import tokenize
+from vericap.run.runtime import Runtime
 
 ROOT = Path(os.environ.get("VERICAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-METRICS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider", "cider-d", "jaspice", "jaspice-plus",
+METRICS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider", "cider-d", "jaspice", "jaspice-plus",
            "jaspice-plus:encoder=no", "sentence")  # fmt: skip
 Pair = tuple[str, str]
 
@@ -66,24 +72,6 @@ def lemma_overlap(texts: Sequence[Pair]) -> np.ndarray:
     return np.array([2 * len(a & b) / (len(a) + len(b)) if a or b else 0.0 for a, b in both])
 
 
-def exact_meteor(texts: Sequence[Pair]) -> np.ndarray:
-    """METEOR's formula with exact matches only (alpha .9, beta 3, gamma .5), as language-independent METEOR has it."""
-    distinct = list(dict.fromkeys(text for pair in texts for text in pair))
-    tokens = dict(zip(distinct, tokenize(distinct)))
-
-    def one_way(candidate: list[str], reference: list[str]) -> float:
-        free = {word: [i for i, other in enumerate(reference) if other == word] for word in set(reference)}
-        links = [(i, free[word].pop(0)) for i, word in enumerate(candidate) if free.get(word)]
-        if not links:
-            return 0.0
-        precision, recall = len(links) / len(candidate), len(links) / len(reference)
-        mean = precision * recall / (0.9 * precision + 0.1 * recall)
-        chunks = 1 + sum(b != (a[0] + 1, a[1] + 1) for a, b in pairwise(links))
-        return mean * (1 - 0.5 * (chunks / len(links)) ** 3)
-
-    return np.array([(one_way(tokens[a], tokens[b]) + one_way(tokens[b], tokens[a])) / 2 for a, b in texts])
-
-
 def dependency_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     """Tuples from universal dependencies alone, as a parser without predicate-argument structure makes them."""
     found = {}
@@ -108,32 +96,6 @@ def dependency_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
-def unrepaired_tuples(texts: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """Our phrases, but the parser's heads as they are and overt cases only: what the rules add is missing."""
-    targets = ("を", "に", "で", "と", "から", "へ", "まで")
-    found = {}
-    for text, doc in zip(texts, ginza.pipeline().pipe(texts, batch_size=ginza.BATCH)):
-        tuples: dict[tuple[str, ...], None] = {}
-        for phrases, heads in ginza.phrases(doc):
-            tuples.update({(phrase.text,): None for phrase in phrases if phrase.kind == "NP"})
-            for place, phrase in enumerate(phrases):
-                head = phrases[heads[place]] if heads[place] >= 0 else None
-                if phrase.form == "adnominal" and head is not None and head.kind == "NP":
-                    named = (phrase.text, "の", head.text) if phrase.case == "の" else (head.text, phrase.text)
-                    tuples[named] = None
-                if not phrase.predicate:
-                    continue
-                own = [other for i, other in enumerate(phrases) if heads[i] == place and other.kind == "NP"]
-                subjects = [other.text for other in own if other.case == "が" or (other.topic and not other.case)]
-                others = [other.text for other in own if other.case in targets]
-                for subject in subjects:
-                    tuples.update(
-                        {(subject, phrase.text, other): None for other in others} or {(subject, phrase.text): None}
-                    )
-        found[text] = list(tuples)
-    return found
-
-
 def by_tuples(texts: Sequence[Pair], tuples: dict[str, list[tuple[str, ...]]], rules: MatchRules) -> np.ndarray:
     return np.array([score_tuples(tuples[one], [tuples[other]], rules=rules).f1 for one, other in texts])
 
@@ -144,19 +106,53 @@ def report(name: str, scores: np.ndarray, labels: np.ndarray) -> None:
     print(f"{name:42s} " + " ".join(f"{figure:.3f}" for figure in figures) + f"  {zeros:5d}", flush=True)
 
 
-def ablation(texts: Sequence[Pair], labels: np.ndarray) -> None:
-    """Table 5 of the paper: parser (dependencies only / predicate-argument structure) x graph extension."""
+TABLE_5 = {
+    "dependencies only": "structure=dependencies:synonyms=no",
+    "dependencies only, synonyms": "structure=dependencies",
+    "PAS": "synonyms=no",
+    "PAS, synonyms (jaspice)": "",
+    "PAS, synonyms, no zero pronouns": "zero=no",
+    "PAS, synonyms, negation ignored": "negation=no",
+    "PAS, synonyms, no heads of compounds": "heads=no",
+    "PAS, synonyms, hypernyms .7": "hypernyms=0.7",
+    "rules of the paper: PAS, synonyms": "rules=paper:negation=no",
+    "rules of the paper, no heads of compounds": "rules=paper:negation=no:heads=no",
+}
+
+
+def ablation(runtime: Runtime, texts: Sequence[Pair], samples: list[Sample], labels: np.ndarray) -> None:
+    """Table 5 of the paper as options of the metric, and dependencies of single words as another parser."""
+    names = {title: "jaspice" + (f":{options}" if options else "") for title, options in TABLE_5.items()}
+    result = Run(registry.resolve(list(names.values())), Settings(lang="ja"), runtime=runtime).score(samples)
+    for title, name in names.items():
+        report(title, both_ways(result, name), labels)
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
-    parsers: dict[str, Callable[[], dict[str, list[tuple[str, ...]]]]] = {
-        "dependencies, single words": lambda: dependency_tuples(distinct),
-        "dependencies, our phrases": lambda: unrepaired_tuples(distinct),
-        "PAS": lambda: {text: graph.tuples() for text, graph in zip(distinct, japanese.parse_many(distinct))},
-    }
-    for parser, make in parsers.items():
-        tuples = make()
-        for extension in (False, True):
-            scores = by_tuples(texts, tuples, MatchRules(synonyms=extension, spelling=True))
-            report(f"{parser} / {'synonyms' if extension else 'no extension'}", scores, labels)
+    tuples = dependency_tuples(distinct)
+    for heads in (False, True):
+        rules = MatchRules(spelling=True, heads=heads)
+        report(f"single words' dependencies{', heads' if heads else ''}", by_tuples(texts, tuples, rules), labels)
+
+
+def causes(part: str, count: int | None) -> None:
+    """Table 7 of the paper: why jaspice and people disagree by .5 and more, and what each remedy leaves."""
+    data = (read_jsts if part == "valid" else read_jsts_train)(ROOT / "japanese")
+    data = data if count is None else replace(
+        data, candidates=data.candidates[:count], references=data.references[:count], ratings=data.ratings[:count],
+        images=data.images[:count], ids=data.ids[:count],
+    )  # fmt: skip
+    names = ("jaspice", "jaspice:hypernyms=0.7", "jaspice:hypernyms=0.7:compounds=0.7", "jaspice-plus")
+    found = evaluate(data, list(names), resamples=0, settings=Settings(lang="ja"))
+    print(f"\n{'cases of disagreement by .5':42s} " + " ".join(f"{cause:>26s}" for cause in CAUSES) + "   all")
+    for name in names:
+        counts = Counter(case.cause for case in failures(found, name, theta=0.5))
+        print(f"{name:42s} " + " ".join(f"{counts[c]:26d}" for c in CAUSES) + f" {sum(counts.values()):5d}", flush=True)
+
+
+def over_translations(file: Path, part: str) -> None:
+    """Tables 2 and 4 of the paper: the English SPICE on translations."""
+    data = (read_jsts if part == "valid" else read_jsts_train)(ROOT / "japanese")
+    found = evaluate(translated(data, file), ["spice"], resamples=0)
+    report("spice over translations (one way)", found.scores["spice"], data.ratings)
 
 
 def main() -> None:
@@ -164,6 +160,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("valid", "train"), default="valid")
     parser.add_argument("--pairs", type=int, help="only the first so many")
     parser.add_argument("--no-ablation", action="store_true")
+    parser.add_argument("--translations", type=Path, help="JSON lines with text and translation: SPICE over them")
     arguments = parser.parse_args()
     texts, labels = pairs(arguments.part, arguments.pairs)
     print(f"JSTS {arguments.part}: {len(texts)} pairs, mean similarity {labels.mean():.2f}")
@@ -172,13 +169,15 @@ def main() -> None:
     samples = [Sample(str(i), one, (other,)) for i, (one, other) in enumerate(both)]
     run = Run(registry.resolve(METRICS), Settings(lang="ja"))
     result = run.score(samples)
-    report("METEOR formula, exact matches", exact_meteor(texts), labels)
     report("content-lemma F1", lemma_overlap(texts), labels)
     for name in METRICS:
         report(name, both_ways(result, name), labels)
+    if arguments.translations:
+        over_translations(arguments.translations, arguments.part)
     if not arguments.no_ablation:
-        print("\nAblation (parser / graph extension)")
-        ablation(texts, labels)
+        print("\nTable 5 of the paper (options of jaspice)")
+        ablation(run.runtime, texts, samples, labels)
+        causes(arguments.part, arguments.pairs)
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
     lengths = Counter(len(graph.tuples()) for graph in parse_texts(distinct, run.runtime, lang="ja"))
     mean = sum(size * count for size, count in lengths.items()) / sum(lengths.values())

@@ -14,13 +14,13 @@ from vericap.graphs.ja.options import DEFAULT, GraphOptions
 from vericap.graphs.ja.pas import ParsedSentence
 from vericap.graphs.scene_graph import SceneGraph
 
-VERSION = "4"  # part of cache keys: raise it when the rules change
+VERSION = "5"  # part of cache keys: raise it when the rules change
 
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f々〆]")
 
 
 def name(options: str = "") -> str:
-    """Model, version of the rules and switches, for signatures and cache keys: "ja_ginza-5.3.0+rules-4"."""
+    """Model, version of the rules and switches, for signatures and cache keys: "ja_ginza-5.3.0+rules-5"."""
     from importlib import metadata
 
     switches = f"({options})" if options else ""

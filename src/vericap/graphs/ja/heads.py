@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from vericap.graphs.ja import lexicon
 from vericap.graphs.ja.categories import ANIMATE, ATTRIBUTE_CATEGORIES, PLACES
 from vericap.graphs.ja.chunks import Phrase
+from vericap.text.japanese_spelling import is_count
 from vericap.text.jumandic import table
 
 
@@ -105,6 +106,9 @@ def _is_clause_subject(phrases: Sequence[Phrase], place: int, hint: int) -> bool
     after = phrases[place + 1]
     if after.form != "adnominal" or after.kind not in ("VP", "AD") or _is_bare_adnominal(after):
         return False
+    if phrases[place].text.endswith(("人", "名")) and is_count(phrases[place].text) and after.kind == "VP":
+        noun = phrases[place + 2] if place + 2 < len(phrases) else after
+        return noun.kind == "NP" and not noun.categories & ANIMATE  # 二人の乗ったボート
     if phrases[place].quantity or "色" in phrases[place].categories:
         return False
     if phrases[place].text in lexicon.PLACE_WORDS or phrases[place].text.endswith(lexicon.MANNER_ENDINGS):
@@ -195,8 +199,8 @@ def _case_head(phrases: Sequence[Phrase], heads: list[int], place: int, predicat
     if phrase.topic and phrase.case in ("", "が"):
         main = [i for i in predicates if phrases[i].form != "adnominal"]
         return main[-1] if main and phrase.comma else main[0] if main else guess
-    main = phrases[predicates[-1]]
-    if phrase.case == "で" and phrase.comma and main.form == "final" and main.text not in lexicon.EXISTENCE:
+    last = phrases[predicates[-1]]
+    if phrase.case == "で" and phrase.comma and last.form == "final" and last.text not in lexicon.EXISTENCE:
         return predicates[-1]  # 道路で、...を被り、...に乗っている: the scene of it all
     for nearer, inner in enumerate(predicates[:-1]):
         if phrases[inner].form != "adnominal":
@@ -208,7 +212,8 @@ def _case_head(phrases: Sequence[Phrase], heads: list[int], place: int, predicat
                 return places[0]
             if phrase.case == "を":
                 rest = [i for i in predicates[nearer:] if _takes_wo(phrases[i])]
-                return rest[0] if rest else inner
+                sure = [i for i in rest if _surely_takes_wo(phrases[i])]  # 手紙をベンチに座って読む: not 座る
+                return (sure or rest or [inner])[0]
             return guess if hint in predicates[nearer:] else inner
         if _stays_inside(phrases, heads, place, inner, predicates[nearer + 1], hint):
             return inner
@@ -262,6 +267,12 @@ def _takes_wo(verb: Phrase) -> bool:
     known = verb.text in lexicon.MOTION or verb.text in lexicon.TRANSITIVE
     able = known or verb.text not in table().intransitive
     return verb.kind == "VP" and not verb.passive and able
+
+
+def _surely_takes_wo(verb: Phrase) -> bool:
+    """Known to take を: a transitive verb, a motion, or not one of those that take に for where something is."""
+    known = verb.text in lexicon.MOTION or verb.text in lexicon.TRANSITIVE or verb.text in table().transitive
+    return known or verb.text not in lexicon.TAKES_NI
 
 
 def _is_subject(phrase: Phrase) -> bool:

@@ -1,6 +1,10 @@
-"""KNP front end: the text `knp -tab` prints -> predicate-argument structure.
+"""KNP front end: text in the format of `knp -tab` -> predicate-argument structure.
 
     jumanpp < captions.txt | knp -tab > captions.knp
+
+It was written from the format's description and tested on three sentences written in that format for the tests; no
+output of a real KNP was at hand. Passives, causatives and negation are not read from KNP's features: by this reader
+they stay as in the paper.
 
 `read` takes that text; a `rhoknp` Document or Sentence is read through its `to_knp()`.
 Lines: `*` opens a bunsetsu, `+` a basic phrase (both with the number of their head and features in <>), other lines
