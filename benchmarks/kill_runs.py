@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,13 +41,19 @@ def start(words: list[object]) -> subprocess.Popen[bytes]:
 
 def kill(run: subprocess.Popen[bytes], *, worker: bool) -> str:
     """Kill a run or one of its workers; what was killed."""
-    target, what = run.pid, "parent"
-    if worker:
-        tasks = Path(f"/proc/{run.pid}/task").iterdir()
-        children = [child for task in tasks for child in (task / "children").read_text().split()]
-        target, what = (int(random.choice(children)), "worker") if children else (run.pid, "parent")
+    tasks = Path(f"/proc/{run.pid}/task").iterdir()
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    workers = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    target, what = (int(workers[-1]), "worker") if worker and workers else (run.pid, "parent")
     os.kill(target, signal.SIGKILL)
     return what
+
+
+def compared(folder: Path, kind: str, run: subprocess.Popen[bytes]) -> bool:
+    """Whether a run that came to its end left anything but what the uninterrupted one left."""
+    same = (folder / f"whole.{kind}").read_bytes() == (folder / f"cut.{kind}").read_bytes()
+    print(f"{kind}: {'equal byte for byte' if same else 'DIFFERENT'}, exit code {run.returncode}", flush=True)
+    return not same or run.returncode != 0
 
 
 def main() -> int:
@@ -67,24 +74,23 @@ def main() -> int:
             whole.communicate()
             length = time.perf_counter() - before
             resumed = [*common, "-o", folder / f"cut.{kind}", "--resume"]
-            for number in range(-(-args.kills // 4)):
+            wanted = killed + -(-args.kills // 4)
+            while killed < wanted:
                 run = start(resumed)
                 moment = rng.uniform(0.05, 0.95) * length
                 try:
                     run.wait(timeout=moment)
-                    print(f"{kind}: done before {moment:.1f} s")
-                    break
+                    wrong += compared(folder, kind, run)
+                    shutil.rmtree(folder / f"cut.{kind}.state")  # so that the next run begins again
                 except subprocess.TimeoutExpired:
-                    what = kill(run, worker=number % 2 == 1)
+                    what = kill(run, worker=killed % 2 == 1)
                     killed += 1
                     print(f"{kind}: {what} killed after {moment:.1f} of {length:.1f} s", flush=True)
                     _, said = run.communicate()
                     wrong += b"Traceback" in said
             last = start(resumed)
-            _, said = last.communicate()
-            same = (folder / f"whole.{kind}").read_bytes() == (folder / f"cut.{kind}").read_bytes()
-            wrong += not same or last.returncode != 0
-            print(f"{kind}: {'equal byte for byte' if same else 'DIFFERENT'}, exit code {last.returncode}", flush=True)
+            last.communicate()
+            wrong += compared(folder, kind, last)
     print(f"{killed} kills, {wrong} findings")
     return 1 if wrong else 0
 

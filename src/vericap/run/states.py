@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from vericap.core.typing import Array, Bools
+from vericap.core.typing import Array, Ints
 from vericap.text.frequency import DocumentFrequency
 from vericap.text.frequency_files import table
 from vericap.text.ngrams import NGramTree
@@ -75,18 +75,18 @@ def pieces_of(state: Any, count: int) -> list[Any]:
     for order in range(len(tree.starts) - 1):
         own = slice(tree.starts[order], tree.starts[order + 1])
         first[own] = tree.last[own] if order == 0 else first[tree.prefix[own]]
-    piece = np.array([crc32(word.encode("utf-8", "surrogatepass")) % count for word in tree.vocabulary], np.int64)[
-        first
-    ]
-    piece[state.counts == 0] = -1  # what only candidates have
-    found = [_kept(state, piece == number) for number in range(count)]
+    of_word = np.array([crc32(word.encode("utf-8", "surrogatepass")) % count for word in tree.vocabulary], np.uint8)
+    piece = np.where(state.counts > 0, of_word[first], count).astype(np.uint8)
+    sorted_by = np.argsort(piece, kind="stable")  # what only candidates have stands last, and is left out
+    borders = np.searchsorted(piece[sorted_by], np.arange(count + 1))
+    found = [_kept(state, sorted_by[borders[number] : borders[number + 1]]) for number in range(count)]
     return [replace(part, images=state.images if number == 0 else 0) for number, part in enumerate(found)]
 
 
-def _kept(state: DocumentFrequency, keep: Bools) -> DocumentFrequency:
-    """Some of the n-grams; with each of them its beginnings must be kept."""
-    tree, chosen = state.tree, np.flatnonzero(keep)
-    number = np.empty(len(keep), dtype=np.int32)
+def _kept(state: DocumentFrequency, chosen: Ints) -> DocumentFrequency:
+    """Some of the n-grams, in order; with each of them its beginnings must be kept."""
+    tree = state.tree
+    number = np.empty(len(state), dtype=np.int32)
     number[chosen] = np.arange(len(chosen), dtype=np.int32)
     used = np.zeros(len(tree.vocabulary), dtype=np.bool_)
     used[tree.last[chosen]] = True
@@ -105,7 +105,7 @@ def trimmed(state: Any) -> Any:
     if isinstance(state, list):
         return [trimmed(item) for item in state]
     if isinstance(state, DocumentFrequency) and state.source == CORPUS:
-        kept = _kept(state, state.counts >= 2)
+        kept = _kept(state, np.flatnonzero(state.counts >= 2))
         return kept if len(kept) else state  # a table without any n-gram cannot be asked
     return state
 
