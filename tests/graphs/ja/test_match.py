@@ -137,7 +137,8 @@ def test_tuples_are_told_in_the_captions_own_words() -> None:
 
 def test_spellings_of_one_word_are_one_tuple() -> None:
     pytest.importorskip("sudachipy", reason="SudachiPy is not installed (pip install 'vericap[ja]')")
-    assert tuple_set([["キリン"], ["麒麟"], ["きりん"]], spelling=True) == [("キリン",)]
+    for order in itertools.permutations([["キリン"], ["麒麟"], ["きりん"]]):
+        assert tuple_set(order, spelling=True) == [("きりん",)]
     assert len(tuple_set([["キリン"], ["麒麟"]])) == 2
 
 

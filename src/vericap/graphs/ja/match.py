@@ -68,14 +68,18 @@ def read(item: str | Iterable[str]) -> Tuple:
 
 
 def tuple_set(items: Iterable[str | Iterable[str]], *, spelling: bool = False) -> list[Tuple]:
-    """Distinct tuples without the bare placeholder, in order; with `spelling` the first of those spelled alike."""
+    """Distinct tuples without the bare placeholder, in order; with `spelling` one of those spelled alike.
+
+    It is the least of them, so that nothing depends on the order of references, and still a caption's own word.
+    """
     found: dict[Tuple, Tuple] = {}
     for item in items:
         parts = read(item)
         if not 1 <= len(parts) <= 3:
             raise ValueError(f"a tuple has one, two or three parts, not {len(parts)}: {parts!r}")
         if parts != (ZERO,):
-            found.setdefault(tuple(map(spelled, parts)) if spelling else parts, parts)
+            key = tuple(map(spelled, parts)) if spelling else parts
+            found[key] = min(parts, found.get(key, parts))
     return list(found.values())
 
 
