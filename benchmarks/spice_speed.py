@@ -20,6 +20,7 @@ from spice_scoring import DATA
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.graphs import english
+from vericap.graphs.scene_graph import CONVENTIONS
 from vericap.metrics.spice import Spice
 from vericap.run.analyses.graphs import parse_texts
 from vericap.run.engine import Run
@@ -47,6 +48,16 @@ def graph_share(texts: list[str]) -> None:
         parsing += parsed - begun
     print(f"spaCy {len(texts) / parsing:.0f} captions per CPU second, graphs {len(texts) / building:.0f};")
     print(f"building graphs adds {100 * building / parsing:.1f} % to parsing")
+
+
+def conventions(texts: list[str]) -> None:
+    """Both conventions, from text to graph, nothing kept."""
+    for convention in CONVENTIONS:
+        english.parse_many(texts[:200], convention=convention)
+        begun = time.process_time()
+        english.parse_many(texts, convention=convention)
+        spent = time.process_time() - begun
+        print(f"graphs in the convention {convention}: {len(texts) / spent:.0f} captions per CPU second")
 
 
 def end_to_end(texts: list[str]) -> None:
@@ -84,6 +95,7 @@ def main() -> None:
     args = parser.parse_args()
     texts = captions(args.captions)
     graph_share(texts)
+    conventions(texts)
     end_to_end(texts)
     if args.workers:
         scaling(texts, args.workers)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from vericap.graphs.english_compounds import COMPOUNDS
+from vericap.graphs.english_words import QUANTITIES, SIDES
 from vericap.text.wordnet import morphy
 
 HAND_CHECKED = Path(__file__).with_name("hand_checked.txt")
 Tuples = set[tuple[str, ...]]
 KINDS = ("object", "attribute", "relation")
-_QUANTITIES = {"couple", "bunch", "pair", "lot", "lots"}
+_QUANTITIES = QUANTITIES
+_COMPOUNDS = {" ".join(pair): pair for pair in COMPOUNDS}
 _SAME = {"sunglass": "sunglasses", "graffitus": "graffiti", "glasses": "glass"}
 
 
@@ -37,13 +40,45 @@ def complete(tuples: Iterable[Iterable[str]]) -> Tuples:
     return found
 
 
+def in_old_habits(tuples: Tuples) -> Tuples:
+    """Tuples as the original SPICE and the hand-checked file have them.
+
+    ("tennis racket",) is (racket,) and (racket, tennis); (house, at bottom of, hill) is (house, at, bottom) and
+    (bottom, of, hill).
+    """
+    found: Tuples = set()
+    for item in tuples:
+        parts = list(item)
+        for place in (0, 2):
+            if len(parts) > place and parts[place] in _COMPOUNDS:
+                first, parts[place] = _COMPOUNDS[parts[place]]
+                found |= {(parts[place],), (parts[place], first)}
+        if len(parts) == 3 and (side := _side(parts[1])):
+            subject, (before, noun), target = parts[0], side, parts[2]
+            found |= {(noun,), (noun, "of", target), (subject, before, noun)}
+        else:
+            found.add(tuple(parts))
+    return found
+
+
+def _side(relation: str) -> tuple[str, str] | None:
+    """ "stand at bottom of" -> ("stand at", "bottom"); None for other relations and "on top of", "in front of"."""
+    words = relation.split()
+    if len(words) < 3 or words[-1] != "of" or words[-2] not in SIDES:
+        return None
+    if words[-3] in ("on", "in") and words[-2] in ("top", "front", "back"):
+        return None
+    return " ".join(words[:-2]), words[-2]
+
+
 def comparable(tuples: Tuples, caption: str) -> Tuples:
     """Without what is only a matter of convention: quantity words, "front" of "in front of", -ed and -ing forms."""
     text = caption.lower()
+    tuples = in_old_habits(tuples)
     unnamed = {noun for noun, phrase in (("front", "in front of"), ("top", "on top of")) if phrase in text}
     found: Tuples = set()
     for item in tuples:
-        if len(item) == 1 and ((item[0] in _QUANTITIES and f"{item[0]} of" in text) or item[0] in unnamed):
+        if (item[0] in _QUANTITIES and f"{item[0]} of" in text) or (len(item) == 1 and item[0] in unnamed):
             continue
         if len(item) == 2:
             if item[1] in _QUANTITIES or item[1] == "a":

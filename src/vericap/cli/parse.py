@@ -3,6 +3,7 @@
     vericap parse "A man riding a brown horse on the beach"
     vericap parse captions.json --draw graphs/ --output graphs.jsonl
     vericap parse captions.txt --json
+    vericap parse regions.csv --convention factual --json
 
 CAPTIONS is a file (COCO results, JSONL, CSV, Parquet, or .txt with one caption a line), - for standard input, or a
 caption itself. A caption in which nothing is found is reported with the reason, and the exit code is 1.
@@ -17,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vericap.cli.common import positive, report_problems, say
-from vericap.core.errors import Problem
+from vericap.core.errors import InputError, Problem
 from vericap.core.settings import Settings
-from vericap.graphs.scene_graph import SceneGraph
+from vericap.graphs.scene_graph import CONVENTIONS, FACTUAL, OWN, SceneGraph
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -28,6 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("captions", metavar="CAPTIONS", help="a file, - for standard input, or a caption")
     parser.add_argument("--lang", default="en", choices=("en", "ja"), help="language (default: en)")
     parser.add_argument("--parser", metavar="NAME", help="an installed spaCy English pipeline to use instead")
+    parser.add_argument(
+        "--convention",
+        choices=CONVENTIONS,
+        default=OWN,
+        help="English: vericap's graphs, or those people drew in FACTUAL (compounds, 'have', counts as digits)",
+    )
+    parser.add_argument(
+        "--talk", action="store_true", help="English: keep talk about the picture ('the image features')"
+    )
     parser.add_argument("--draw", type=Path, metavar="DIR", help="write one SVG picture per caption here")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the graphs here, one JSON a line")
     parser.add_argument("--json", action="store_true", help="print JSON records")
@@ -37,16 +47,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from vericap.run.analyses.graphs import Graphs, parse_texts
-    from vericap.run.runtime import Runtime
+    if args.output:
+        from vericap.io import check_output
 
+        check_output(args.output, [args.captions], kinds=(), what="graphs")
     records, problems = read_captions(args.captions)
     settings = Settings(
         lang=args.lang, parser=args.parser or "", workers=args.workers, cache=args.cache, progress=not args.quiet
     )
     texts = list(dict.fromkeys(text for _, text in records))
-    key = Graphs.of(settings)
-    graphs = dict(zip(texts, parse_texts(texts, Runtime.of(settings), lang=key.lang, parser=key.parser)))
+    graphs = dict(zip(texts, parsed(texts, settings, args)))
     problems += [Problem(key, graphs[text].reason) for key, text in records if not graphs[text]]
     lines = [
         json.dumps({"id": key, "caption": text, **graphs[text].to_dict()}, ensure_ascii=False) for key, text in records
@@ -61,6 +71,21 @@ def run(args: argparse.Namespace) -> int:
         print("\n\n".join(plain(key, text, graphs[text]) for key, text in records))
     report_problems(problems)
     return 1 if problems else 0
+
+
+def parsed(texts: list[str], settings: Settings, args: argparse.Namespace) -> Sequence[SceneGraph]:
+    """Graphs of the texts, as the options say."""
+    from vericap.run.analyses.graphs import Graphs, parse_texts
+    from vericap.run.runtime import Runtime
+
+    if args.convention == FACTUAL and (args.lang != "en" or args.parser or args.talk):
+        raise InputError(
+            "`convention=factual` is for English and has a parser of its own: leave lang, parser, talk out"
+        )
+    key = Graphs.of(settings, talk=args.talk)
+    return parse_texts(
+        texts, Runtime.of(settings), lang=key.lang, parser=key.parser, talk=key.talk, convention=args.convention
+    )
 
 
 def read_captions(source: str) -> tuple[list[tuple[str, str]], list[Problem]]:

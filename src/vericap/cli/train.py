@@ -4,6 +4,7 @@ vericap train backbone --coco captions_train2014.json.gz --photos train2014/ --f
 vericap train scan --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
 vericap train faier --features STORE --captions captions_train2014.json.gz --validation flickr8k/ --output DIR
 vericap train lm --captions captions_train2014.json.gz --output DIR
+vericap train parser --factual train.csv.gz --validation dev.csv.gz --captions captions_train2014.json.gz --output DIR
 
 `vericap train MODEL --help` tells the options of one model. Training needs the group `train`, except for lm.
 """
@@ -24,6 +25,7 @@ MODELS = {
     "faier": "vericap.train.faier.command",
     "faier-plus": "vericap.train.faier_plus.command",
     "lm": "vericap.train.lm.command",
+    "parser": "vericap.train.parser.command",
 }
 
 

@@ -15,10 +15,19 @@ Synonyms = Callable[[str], frozenset[int]]
 
 @lru_cache(maxsize=1 << 18)
 def meteor_synsets(phrase: str) -> frozenset[int]:
-    """Synset numbers of a word or phrase in METEOR's table (blanks become `_`)."""
+    """Synset numbers of a word or phrase in METEOR's table (blanks become `_`).
+
+    A compound also has those of the thing it is a kind of: a tennis racket is a racket. A dog is no hot dog, though
+    the table has a sense of "dog" that is one.
+    """
+    from vericap.graphs.english_compounds import kind_of, not_kinds_of
     from vericap.text.meteor_tables import synonyms
 
-    return frozenset(synonyms(phrase.replace(" ", "_")))
+    found = frozenset(synonyms(phrase.replace(" ", "_")))
+    if head := kind_of(phrase):
+        return found | frozenset(synonyms(head))
+    others = (synonyms(compound.replace(" ", "_")) for compound in not_kinds_of(phrase))
+    return found.difference(*others)
 
 
 def no_synsets(phrase: str) -> frozenset[int]:

@@ -23,6 +23,9 @@ def antecedent(tree: Tree, token: int, apart_from: int) -> int:
     others = {apart_from, tree.quantified.get(apart_from, -1), tree.of_what(apart_from)}
     if tree.tags[token] == "PRP":  # no object is its own clause's subject
         others.update(kid for kid in tree.kids[apart_from] if tree.deps[kid] in ("nsubj", "nsubjpass"))
+        if tree.deps[apart_from] in ("acl", "relcl"):  # "a cup sitting on it"
+            others.add(tree.heads[apart_from])
+        others.update([_first_of(tree, other) for other in others])
     before = [place for place in range(token - 1, -1, -1) if tree.names[place] and place not in others]
     before = [place for place in before if not any(_coordinated(tree, place, other) for other in others)]
     if word in lexicon.PERSON_PRONOUNS:
@@ -31,7 +34,34 @@ def antecedent(tree: Tree, token: int, apart_from: int) -> int:
         return _several(tree, before)
     if word in lexicon.THING_PRONOUNS:
         subject = tree.deps[token] in ("nsubj", "nsubjpass")
-        return _thing(tree, before, owner=word == "its", subject=subject)
+        holder = -1 if subject or word == "its" else _holder(tree, apart_from)
+        return holder if holder in before else _thing(tree, before, owner=word == "its", subject=subject)
+    return -1
+
+
+def _first_of(tree: Tree, noun: int) -> int:
+    """The first noun of a coordination."""
+    while noun >= 0 and tree.deps[noun] == "conj":
+        noun = tree.heads[noun]
+    return noun
+
+
+def _holder(tree: Tree, token: int) -> int:
+    """What has the thing that is "on it": the table of "a table with a plate and a cup on it"; -1 if unclear."""
+    if tree.deps[token] in ("acl", "relcl"):
+        token = tree.heads[token]
+    noun = _first_of(tree, token)
+    above = tree.heads[noun] if noun >= 0 else -1
+    if noun < 0 or above == noun:
+        return -1
+    if tree.deps[noun] == "pobj" and tree.words[above] in ("with", "of", "containing"):
+        above = tree.heads[above]
+        return tree.quantified.get(above, above) if kind(tree.names[above] or "man") != "person" else -1
+    if tree.deps[noun] == "dobj":
+        owners = [kid for kid in tree.kids[above] if tree.deps[kid] == "nsubj" and tree.names[kid]]
+        owners += [tree.heads[above]] if tree.deps[above] in ("acl", "relcl") else []
+        fitting = [owner for owner in owners if kind(tree.names[owner] or "man") in ("thing", "vehicle")]
+        return fitting[0] if fitting else -1
     return -1
 
 
@@ -83,6 +113,16 @@ def _thing(tree: Tree, places: list[int], *, owner: bool, subject: bool) -> int:
         and tree.names[place] not in lexicon.DEPICTIONS
         and kind(tree.names[place]) != "person"
     ]
+    things = [_whole(tree, place) for place in things]
     if subject:  # "it" as a subject goes on about the subject before
         things.sort(key=lambda place: tree.deps[place] not in ("nsubj", "nsubjpass"))
     return things[0] if things else -1
+
+
+def _whole(tree: Tree, place: int) -> int:
+    """ "a plate of food ... on it": on the plate."""
+    above = tree.heads[place]
+    whole = tree.heads[above]
+    if tree.deps[place] == "pobj" and tree.words[above] == "of" and tree.names[whole] not in ("", "body"):
+        return whole
+    return place

@@ -6,18 +6,33 @@ with a verb's complements) and changes tags, labels and heads in place.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vericap.graphs import english_words as lexicon
 from vericap.graphs.english_words import NOUN_TAGS, VERB_TAGS, kind, noun_lemma
 
 _PHRASE_STARTS = frozenset({"det", "poss", "nummod"})
 _PRONOUNS = frozenset({"it", "them", "him", "her"})
 _VIEWS = lexicon.DEPICTIONS | {"closeup", "close-up", "view", "close", "shot", "images", "pictures", "photos"}
+_REFLECTIONS = frozenset({"reflection", "reflections", "shadow", "shadows"})
 _CLAUSES = frozenset({"ROOT", "conj", "ccomp", "advcl"})
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 
 
-def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> None:
-    """Put the known slips right, in place."""
+def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int], compounds: Iterable[int] = ()) -> None:
+    """Put the known slips right, in place; `compounds` are last words of compounds."""
+    for token in compounds:
+        _compound(words, tags, deps, heads, token)
+    for token, tag in enumerate(tags):
+        dep = deps[token]
+        if dep == "pobj":
+            _verb_in_phrase(words, tags, deps, heads, token)
+        elif dep == "npadvmod":
+            _verb_between(words, tags, deps, heads, token)
+        elif dep == "prt" and token + 1 < len(words) and token in heads[token + 1 :]:
+            deps[token] = "prep"  # "traveling down tracks"
+        elif dep == "conj" and tag == "VBZ":
+            _listed_noun(words, tags, deps, heads, token)
     for token, tag in enumerate(tags):
         dep = deps[token]
         if tag == "UH":
@@ -45,6 +60,65 @@ def repair(words: list[str], tags: list[str], deps: list[str], heads: list[int])
             _attachment(words, tags, deps, heads, token)
         elif words[token] in _PRONOUNS and dep == "pobj":
             _near_noun(words, tags, deps, heads, token)
+
+
+def _compound(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a fire hydrant": the last word is a noun and the head of the first."""
+    first = token - 1
+    if tags[token] not in NOUN_TAGS:
+        tags[token] = "NNS" if words[token].endswith("s") else "NN"
+    if heads[token] == first:
+        _swap(deps, heads, first, token, "compound")
+    elif heads[first] != token and deps[first] not in ("compound", "amod", "nmod"):
+        return
+    deps[first], heads[first] = "compound", token
+    tags[first] = "NN"
+
+
+def _verb_in_phrase(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "a woman in a red dress smiles at ...": a plural after "a", or a verb, that ends a phrase is the main verb."""
+    worn, prep = token - 1, heads[token]
+    noun = heads[prep]
+    if worn <= prep or deps[worn] not in ("compound", "nmod") or heads[worn] != token or tags[worn] not in NOUN_TAGS:
+        return
+    single = any(words[i] in ("a", "an") for i in range(prep, worn) if heads[i] in (token, worn))
+    plural = tags[token] == "NNS" and single and lexicon.is_verb(words[token], "NNS")
+    if not (plural or tags[token] == "VBZ") or tags[noun] not in NOUN_TAGS or deps[noun] != "ROOT":
+        return
+    deps[worn], heads[worn] = "pobj", prep
+    for i in range(prep + 1, worn):
+        if heads[i] == token:
+            heads[i] = worn
+    tags[token], deps[token], heads[token] = "VBZ", "ROOT", token
+    deps[noun], heads[noun] = "nsubj", token
+    for i in range(token + 1, len(words)):
+        if heads[i] == noun:
+            heads[i] = token
+
+
+def _verb_between(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "on a beach holding hands": what is held is no part of the phrase before the verb."""
+    verb = heads[token]
+    held = heads[verb]
+    if verb != token + 1 or tags[verb] != "VBG" or deps[verb] != "amod" or held <= verb or tags[token] not in NOUN_TAGS:
+        return
+    starts = [i for i in range(token) if heads[i] in (held, token) and deps[i] in _PHRASE_STARTS]
+    if not starts:
+        return
+    deps[token], heads[token] = deps[held], heads[held] if heads[held] != held else token
+    for i in range(token):
+        if heads[i] == held and deps[i] in ("det", "poss", "nummod", "amod", "compound"):
+            heads[i] = token
+    deps[verb], heads[verb] = "acl", token
+    deps[held], heads[held] = "dobj", verb
+
+
+def _listed_noun(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
+    """ "cheese and olives on it": what is coordinated with a noun in a phrase and takes no object is a noun."""
+    head = heads[token]
+    taking = any(above == token and deps[i] in ("dobj", "aux", "xcomp", "prt") for i, above in enumerate(heads))
+    if deps[head] == "pobj" and tags[head] in NOUN_TAGS and not taking and lexicon.is_noun(words[token][:-1]):
+        tags[token] = "NNS"
 
 
 def _greeting(words: list[str], tags: list[str], deps: list[str], heads: list[int], token: int) -> None:
@@ -205,6 +279,11 @@ def _list(words: list[str], tags: list[str], deps: list[str], heads: list[int], 
 def _attachment(words: list[str], tags: list[str], deps: list[str], heads: list[int], prep: int) -> None:
     """ "a laptop and glass of water", "a picture of a toilet in a stall": phrases of the nearer noun."""
     head, before = heads[prep], prep - 1
+    if words[prep] in ("in", "on") and deps[head] == "pobj" and words[heads[head]] == "of":
+        image = heads[heads[head]]
+        if words[image] in _REFLECTIONS:  # "a reflection of trees in the water": the trees are not in it
+            heads[prep] = image
+            return
     if before <= head or tags[before] not in NOUN_TAGS:
         return
     if words[prep] == "of":

@@ -7,6 +7,7 @@ pipelines give them, head positions), so they know nothing of spaCy and run on a
 from __future__ import annotations
 
 from vericap.graphs import english_words as lexicon
+from vericap.graphs.english_talk import hushed
 from vericap.graphs.english_tree import RELATIVE, SUBJECT, Tree
 from vericap.graphs.english_words import ADJECTIVE_TAGS, NOUN_TAGS, VERB_TAGS, noun_lemma, verb_lemma
 
@@ -16,8 +17,10 @@ _NO_CLAIM_VERBS = frozenset({"be", "have", "do"})
 class Rules(Tree):
     """One caption's tree, and the tuples it claims."""
 
-    def __init__(self, words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> None:
-        super().__init__(words, tags, deps, heads)
+    def __init__(
+        self, words: list[str], tags: list[str], deps: list[str], heads: list[int], *, talk: bool = False
+    ) -> None:
+        super().__init__(words, tags, deps, heads, talk=talk)
         self.found: dict[tuple[str, ...], None] = {}
         self.actions: dict[tuple[str, str], None] = {}
 
@@ -41,11 +44,16 @@ class Rules(Tree):
                 self._relate([name], preposition, targets)
         for quantity, whole in self.quantified.items():
             if whole == token:
-                self.found[(name, self.words[quantity])] = None
-                self._modifiers(quantity, quantity, name)
+                if quantity not in self.about:
+                    self._quantity(quantity, name)
                 for preposition, targets in self.links(quantity):
-                    if preposition != "of":
+                    if preposition not in ("of", "up of"):
                         self._relate([name], preposition, targets)
+
+    def _quantity(self, token: int, name: str) -> None:
+        if self.words[token] not in lexicon.NO_QUANTITY:
+            self.found[(name, self.words[token])] = None
+        self._modifiers(token, token, name)
 
     def _modifiers(self, token: int, noun: int, name: str) -> None:
         """Adjectives, participles, noun modifiers, numbers, owners of a noun."""
@@ -63,7 +71,11 @@ class Rules(Tree):
 
     def _attribute(self, token: int, noun: int, name: str, dep: str) -> None:
         word, tag = self.words[token], self.tags[token]
-        if tag in VERB_TAGS:
+        if token + 1 in self.compounds or token in self.about:
+            return
+        if token in self.compounds:
+            word = self.compounds[token]
+        elif tag in VERB_TAGS:
             word = lexicon.participle(word, tag)
         elif tag in NOUN_TAGS:
             word = noun_lemma(word, tag)
@@ -91,6 +103,8 @@ class Rules(Tree):
             return
         lemma = verb_lemma(self.words[verb], self.tags[verb])
         subjects = self.subjects(verb)
+        if self.about and hushed(self, verb, lemma):
+            return
         if lemma == "be":
             self._copula(verb, subjects)
         else:
@@ -190,8 +204,3 @@ class Rules(Tree):
         if any(self.deps[kid] == "prep" for kid in self.kids[verb]):
             return False
         return self._relate(subjects, name, self.entities(self.heads[verb]))
-
-
-def tuples(words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> list[tuple[str, ...]]:
-    """Scene-graph tuples of one parsed caption."""
-    return list(Rules(words, tags, deps, heads).tuples())

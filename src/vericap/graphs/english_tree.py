@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vericap.graphs import english_compounds as compounds
 from vericap.graphs import english_words as lexicon
 from vericap.graphs.english_pronouns import antecedent
 from vericap.graphs.english_repairs import repair
+from vericap.graphs.english_talk import talk_of
 from vericap.graphs.english_words import ADJECTIVE_TAGS, NOUN_TAGS, VERB_TAGS, noun_lemma, verb_lemma
 
 MODIFIER = frozenset({"compound", "nmod", "amod", "npadvmod", "nummod", "quantmod"})
@@ -16,10 +18,13 @@ RELATIVE = frozenset({"WDT", "WP", "WP$"})
 
 
 class Tree:
-    """One caption's tree with the names of its objects."""
+    """One caption's tree with the names of its objects; with `talk`, talk about the picture names objects too."""
 
-    def __init__(self, words: list[str], tags: list[str], deps: list[str], heads: list[int]) -> None:
-        repair(words, tags, deps, heads)
+    def __init__(
+        self, words: list[str], tags: list[str], deps: list[str], heads: list[int], *, talk: bool = False
+    ) -> None:
+        self.compounds = compounds.find(words)  # last word -> name
+        repair(words, tags, deps, heads, self.compounds)
         self.words, self.tags, self.deps, self.heads = words, tags, deps, heads
         self.kids: list[list[int]] = [[] for _ in words]
         for token, head in enumerate(heads):
@@ -29,6 +34,7 @@ class Tree:
         self.names: list[str] = [""] * len(words)  # of tokens that are objects
         self.quantified: dict[int, int] = {}  # "couple" -> "kids" in "a couple of kids"
         self._subjects: dict[int, list[str]] = {}
+        self.about: set[int] = set() if talk else talk_of(self)
         for token, tag in enumerate(tags):
             if tag in NOUN_TAGS or (tag in ADJECTIVE_TAGS and deps[token] in ("pobj", "dobj")):
                 self._name(token, tag)
@@ -40,7 +46,12 @@ class Tree:
         if deps[token] in MODIFIER and not (deps[token] == "npadvmod" and self._is_place(token)):
             return
         word = words[token]
-        if len(word) < 2 or not word[0].isalnum():
+        if len(word) < 2 or not word[0].isalnum() or token + 1 in self.compounds:
+            return
+        if token in self.about:
+            self._shown_by(token)
+            return
+        if word == "place" and words[token - 1] in ("take", "takes", "taking", "took"):
             return
         if tag in ADJECTIVE_TAGS and word in ("other", "such", "same"):
             return
@@ -53,7 +64,35 @@ class Tree:
             return
         if word == "close" and words[token + 1 : token + 2] == ["up"]:
             word = "close-up"
-        self.names[token] = noun_lemma(word, tag)
+        self.names[token] = self.compounds.get(token) or self._singular(token, word, tag)
+
+    def _shown_by(self, picture: int) -> None:
+        """ "a picture of a dog" stands for the dog."""
+        whole = self.of_what(picture)
+        if whole < 0:
+            up = [kid for kid in self.kids[picture] if self.words[kid] == "up"]  # "a close up of"
+            whole = self.of_what(up[0]) if up else -1
+        if whole >= 0 and self.deps[picture] not in ("pobj", "dobj"):
+            self.quantified[picture] = whole
+
+    def _singular(self, token: int, word: str, tag: str) -> str:
+        if word == "glasses" and self._worn(token):
+            return "glasses"
+        return noun_lemma(word, tag)
+
+    def _worn(self, token: int) -> bool:
+        """Glasses on somebody's nose, not on a table: "wearing glasses", "a man with glasses", "his glasses"."""
+        head = self.heads[token]
+        if self.deps[token] == "conj":
+            return self._worn(head) if head != token else False
+        if self.deps[token] == "dobj" and verb_lemma(self.words[head], self.tags[head]) in ("wear", "adjust", "have"):
+            return self.of_what(token) < 0
+        if any(self.deps[kid] == "poss" or self.words[kid] in lexicon.WORN for kid in self.kids[token]):
+            return True
+        if self.deps[token] == "pobj" and self.words[head] in ("with", "in") and self.of_what(token) < 0:
+            holder = self.heads[head]
+            return lexicon.kind(noun_lemma(self.words[holder], self.tags[holder])) == "person"
+        return self.words[token - 2 : token] == ["pair", "of"]
 
     def _is_place(self, token: int) -> bool:
         """An adverbial noun that is a thing after all: not "one day", "five feet tall"."""
@@ -70,8 +109,10 @@ class Tree:
         return -1
 
     def _inside_preposition(self, token: int) -> bool:
-        """ "front" of "in front of" is no object."""
+        """ "front" of "in front of" and "bottom" of "at the bottom of the hill" are no objects."""
         head = self.heads[token]
+        if self.deps[token] == "pobj" and self.words[token] in lexicon.SIDES and self.words[head] in lexicon.SIDED:
+            return self.of_what(token) >= 0
         if (self.words[head], self.words[token]) not in lexicon.COMPOUND_PREPOSITIONS:
             return False
         return self.deps[token] == "pobj" and not any(self.deps[kid] == "det" for kid in self.kids[token])
@@ -115,13 +156,20 @@ class Tree:
         tag = self.tags[token]
         if tag in ("PRP", "PRP$"):
             place = antecedent(self, token, apart_from)
-            return self._chain(place) if place >= 0 else []
+            found = self._chain(place) if place >= 0 else []
+            return [name for name in found if name not in self._doers(apart_from)]  # nothing is on itself
         if tag in RELATIVE:
             return self._relative(token)
         if tag == "CD" or self.words[token] in ("one", "each", "some", "all", "both", "most", "many", "several"):
             whole = self.of_what(token)  # "two of the dogs"
             return self.entities(whole) if whole >= 0 else []
         return []
+
+    def _doers(self, token: int) -> list[str]:
+        """Names that a pronoun in a verb's or noun's phrase cannot stand for."""
+        if token < 0:
+            return []
+        return self.subjects(token) if self.tags[token] in VERB_TAGS else [self.names[token]]
 
     def _relative(self, token: int) -> list[str]:
         """What "who", "that", "which" point back to: the noun their clause hangs on."""
@@ -145,10 +193,23 @@ class Tree:
             actor = self._actor(noun, verb)
             if actor is not None:
                 return actor
-        if self.deps[noun] == "conj":  # "a man and a woman standing ...": both
-            plural = self.words[self.kids[verb][0]] in ("is", "has", "was") if self.kids[verb] else False
-            return self.entities(noun, until=verb) if plural else self._chain(noun, verb)
+        if self.deps[noun] == "conj":
+            return self._chain(noun, verb) if self._is_shared(noun, verb) else self.entities(noun, until=verb)
         return self.entities(noun, until=verb)
+
+    def _is_shared(self, noun: int, verb: int) -> bool:
+        """Whether a clause after the last of several nouns is said of all: "a man and a woman standing", but not
+        "a plate and a cup filled with tea", "a dog and a man wearing a hat"."""
+        first = noun
+        while self.deps[first] == "conj" and self.names[self.heads[first]]:
+            first = self.heads[first]
+        if self.kids[verb] and self.words[self.kids[verb][0]] in ("is", "has", "was"):
+            return False
+        lemma = verb_lemma(self.words[verb], self.tags[verb])
+        kinds = {lexicon.kind(self.names[noun]), lexicon.kind(self.names[first])}
+        if self.tags[verb] == "VBN" or "thing" in kinds or "vehicle" in kinds:
+            return len(kinds) == 1 and lemma in lexicon.SHARED_STATES
+        return len(kinds) == 1 or lemma in lexicon.SHARED_DOINGS
 
     def _actor(self, noun: int, verb: int) -> list[str] | None:
         """The living being nearby that acts, where the tree has an -ing clause hang on a place or garment."""
@@ -210,7 +271,8 @@ class Tree:
         """What "the image features" features: later phrases are about that, not about the image."""
         if verb_lemma(self.words[verb], self.tags[verb]) not in lexicon.DEPICTING:
             return []
-        if lexicon.DEPICTIONS.isdisjoint(self.subjects(verb)):
+        talking = any(kid in self.about and self.deps[kid] in SUBJECT for kid in self.kids[verb])
+        if not talking and lexicon.DEPICTIONS.isdisjoint(self.subjects(verb)):
             return []
         return [name for kid in self.kids[verb] if self.deps[kid] == "dobj" for name in self.entities(kid)]
 
@@ -268,10 +330,12 @@ class Tree:
 
     def _object_of(self, prep: int, noun: int, governor: int) -> Iterator[tuple[str, list[str]]]:
         word = self.words[prep]
-        if (word, self.words[noun]) in lexicon.COMPOUND_PREPOSITIONS and not self.names[noun]:
+        if not self.names[noun] and self._inside_preposition(noun):
+            side = " ".join(self.words[kid] for kid in self.kids[noun] if self.deps[kid] == "amod")
+            place = f"{word} {side} {self.words[noun]}" if side else f"{word} {self.words[noun]}"
             for kid in self.kids[noun]:
                 if self.deps[kid] == "prep":
                     for name, targets in self._phrase(kid, governor):
-                        yield f"{word} {self.words[noun]} {name}", targets
+                        yield (f"{place} {name}" if self.words[kid] == "of" else name), targets
             return
         yield word, self.entities(noun, apart_from=governor)

@@ -48,8 +48,11 @@ IRREGULAR_VERBS = {
 }  # fmt: skip
 
 # "a couple of kids": the noun after "of" is the thing, this word its quantity.
-QUANTITIES = _words("couple lot lots bunch pair pairs number dozen dozens plenty ton tons handful hundreds "
-                    "thousands majority couples")  # fmt: skip
+QUANTITIES = _words("couple lot lots bunch bunches pair pairs number dozen dozens plenty ton tons handful hundreds "
+                    "thousands majority couples cluster clusters row rows bundle bundles trio assortment array variety "
+                    "series kind kinds type types sort sorts bit")  # fmt: skip
+# Of these, what says nothing of the thing: "some kind of animal".
+NO_QUANTITY = _words("kind kinds type types sort sorts bit variety number")
 # Determiner-like words that say how many.
 COUNT_WORDS = _words("several many few various numerous multiple")
 NO_ATTRIBUTE = _words("such same own very more most least much only else about less next up")
@@ -62,6 +65,14 @@ COMPOUND_PREPOSITIONS = frozenset(
     {("in", "front"), ("on", "top"), ("in", "back"), ("at", "top"), ("in", "between"), ("in", "midst"),
      ("atop", "top"), ("in", "spite"), ("on", "board"), ("in", "place"), ("in", "lieu")}
 )  # fmt: skip
+# Parts of a thing that say where something is: "at the bottom of the hill", "on the left side of the road".
+SIDES = _words("top bottom side sides edge middle center centre corner front back end ends base foot rear left right")
+SIDED = _words("at on in along near to by from toward towards down up around")
+# What says of glasses that they are worn.
+WORN = _words("eye reading prescription dark sun wire-rimmed rimmed horn-rimmed safety 3d 3-d black-rimmed")
+# Said of all nouns before them: "a man and a dog walking", "a knife and a fork lying on a plate".
+SHARED_DOINGS = _words("stand sit lie lay walk run sleep play rest pose swim look ride eat talk jump wait travel graze")
+SHARED_STATES = _words("sit stand lie lay rest hang park seat place display arrange stack line show gather pile float")
 # Adverbs that carry a preposition: "next to", "look out at", "away from".
 CHAINING = _words(
     "next close near out off up down away over across back around inside outside onto behind through in on by "

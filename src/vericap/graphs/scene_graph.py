@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 Tuple = tuple[str, ...]
+OWN, FACTUAL = "vericap", "factual"
+CONVENTIONS = (OWN, FACTUAL)  # how graphs are written
 ZERO_PRONOUN = "[PHI]"  # stands for a subject nobody names (Japanese); part of relations, no object of its own
 
 

@@ -1,15 +1,19 @@
-"""How well the scene-graph parser agrees with people: whole graphs, tuples, and tuples with synonyms."""
+"""How well the scene-graph parser agrees with people: whole graphs, tuples, and tuples with synonyms.
+
+English graphs are judged in both conventions: FACTUAL's own, and vericap's, which differs in habits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from vericap.core.settings import Settings
 from vericap.core.table import Table
-from vericap.graphs.scene_graph import Tuple
+from vericap.graphs.factual import DIGITS
+from vericap.graphs.scene_graph import FACTUAL, OWN, Tuple
 from vericap.graphs.spice import score_tuples
 from vericap.meta.agreement import MeanOverClusters
 from vericap.meta.bootstrap import Estimate, cluster_weights, estimate
@@ -21,8 +25,6 @@ from vericap.run.runtime import Runtime
 from vericap.text.wordnet import base_forms
 
 KINDS = {0: "all tuples", 1: "objects", 2: "attributes", 3: "relations"}
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 
 
 @dataclass
@@ -37,21 +39,14 @@ class Parsed:
     match: Estimate
     spice: Estimate
     estimates: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    others: list[Parsed] = field(default_factory=list)  # the same captions in other conventions
 
     def table(self) -> Table:
         """A line per kind of tuple; numbers are x100."""
         columns = ["parser", "tuples", "precision", "recall", "f1", "95 % interval", "set match", "spice f"]
         table = Table(columns, title=f"{self.dataset}: parser against people", digits=1)
-        for kind, own in self.estimates.items():
-            whole = kind == KINDS[0]
-            table.add(
-                self.parser,
-                kind,
-                *(percent(own[name].value) for name in ("precision", "recall", "f1")),
-                span(own["f1"].interval) if self.resamples else None,
-                percent(self.match.value) if whole else None,
-                percent(self.spice.value) if whole else None,
-            )
+        for found in (self, *self.others):
+            found._add_to(table)
         table.notes = [
             f"x100; {self.captions} captions of {self.images} images; words are compared by their base forms, numbers "
             "as digits. set match: the graph is the same, tuple by tuple. spice f: mean over captions, synonyms count.",
@@ -63,15 +58,43 @@ class Parsed:
             )
         return table
 
+    def _add_to(self, table: Table) -> None:
+        for kind, own in self.estimates.items():
+            whole = kind == KINDS[0]
+            table.add(
+                self.parser,
+                kind,
+                *(percent(own[name].value) for name in ("precision", "recall", "f1")),
+                span(own["f1"].interval) if self.resamples else None,
+                percent(self.match.value) if whole else None,
+                percent(self.spice.value) if whole else None,
+            )
+
 
 def evaluate_parser(
-    data: GoldGraphs, *, parser: str = "", settings: Settings | None = None, resamples: int = 1000, seed: int = 0
+    data: GoldGraphs,
+    *,
+    parser: str = "",
+    conventions: Sequence[str] = (),
+    settings: Settings | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> Parsed:
-    """Parse all captions and compare the tuples with those of people; clusters are images."""
+    """Parse all captions and compare the tuples with those of people; clusters are images.
+
+    `conventions` are ways of writing graphs; the first one's figures are the result's own, those of the others are in
+    its `others`. Without any, English graphs are compared in FACTUAL's convention and in vericap's.
+    """
     settings = settings or Settings(lang=data.lang)
-    proposed = [
-        graph.tuples() for graph in parse_texts(data.captions, Runtime.of(settings), lang=data.lang, parser=parser)
-    ]
+    chosen = conventions or ((FACTUAL, OWN) if data.lang == "en" and not parser else (OWN,))
+    found = [_evaluate(data, parser, convention, settings, resamples, seed) for convention in chosen]
+    found[0].others = found[1:]
+    return found[0]
+
+
+def _evaluate(data: GoldGraphs, parser: str, convention: str, settings: Settings, resamples: int, seed: int) -> Parsed:
+    graphs = parse_texts(data.captions, Runtime.of(settings), lang=data.lang, parser=parser, convention=convention)
+    proposed = [graph.tuples() for graph in graphs]
     cluster = cluster_index(data.images)
     clusters = int(cluster.max()) + 1
     weights = cluster_weights(clusters, resamples=resamples, seed=seed) if resamples else None
@@ -80,7 +103,7 @@ def evaluate_parser(
     spice = np.array([score_tuples(one, [two]).f for one, two in zip(proposed, data.graphs)])
     found = Parsed(
         data.name,
-        parser_name(data.lang, parser),
+        parser_name(data.lang, parser, convention=convention),
         len(data),
         clusters,
         resamples,
@@ -105,10 +128,20 @@ def _counts(one: frozenset[Tuple], two: frozenset[Tuple], length: int) -> tuple[
 
 def normalised(graph: Iterable[Tuple]) -> frozenset[Tuple]:
     """Tuples of base forms: people write `boats`, the parser `boat`."""
-    return frozenset(tuple(" ".join(map(_base, part.lower().split())) for part in item) for item in graph)
+    return frozenset(tuple(_bases(part, speech) for part, speech in zip(item, _speech(len(item)))) for item in graph)
 
 
-def _base(word: str) -> str:
-    if word in _DIGITS:
-        return _DIGITS[word]
-    return min(base_forms(word) or [word], key=lambda base: (len(base), base))
+def _speech(length: int) -> tuple[str | None, ...]:
+    """Parts of speech of a tuple's parts: nouns, for attributes any, for relations verbs."""
+    return (("n",), ("n", None), ("n", "v", "n"))[length - 1]
+
+
+def _bases(phrase: str, speech: str | None) -> str:
+    return " ".join(_base(word, speech) for word in phrase.lower().split())
+
+
+def _base(word: str, speech: str | None) -> str:
+    if word in DIGITS:
+        return DIGITS[word]
+    forms = (base_forms(word, speech) if speech else []) or base_forms(word) or [word]
+    return min(forms, key=lambda base: (len(base), base))

@@ -32,13 +32,17 @@ class Spice(Metric):
         "actions": Option(True, "the verb of a relation also counts alone: (man, sit) with (man, sit on, bench)"),
         "synonyms": Option(True, "words of one METEOR synset match; without it only equal words do"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
+        "talk": Option(False, "count talk about the picture too ('the image features'), as the original does"),
     }
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (Graphs.of(settings, self.opt.parser),)
+        return (self._graphs(settings),)
+
+    def _graphs(self, settings: Settings) -> Graphs:
+        return Graphs.of(settings, self.opt.parser, talk=self.opt.talk)
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        references = ReferenceSets(batch, batch[Graphs.of(batch.settings, self.opt.parser)])
+        references = ReferenceSets(batch, batch[self._graphs(batch.settings)])
         merged: dict[bytes, ReferenceGraph] = {}  # several candidates share their references
         values = np.full((len(batch), len(CATEGORIES)), np.nan)
         precision, recall = np.full(len(batch), np.nan), np.full(len(batch), np.nan)
@@ -70,7 +74,7 @@ class Spice(Metric):
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
         """Tuples of the candidate with what they matched, and what the references have beyond them."""
-        references = ReferenceSets(batch, batch[Graphs.of(batch.settings, self.opt.parser)])
+        references = ReferenceSets(batch, batch[self._graphs(batch.settings)])
         found: list[Explanation | None] = []
         for row in rows:
             if not references[row]:

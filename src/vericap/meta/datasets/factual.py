@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from vericap.core.errors import Problem
+from vericap.graphs import factual as notation
 from vericap.meta.datasets.common import first_of, need, table
 from vericap.meta.judgements import GoldGraphs
-
-ATTRIBUTE = "is"  # `( stove , is , white )` says what an object is like
-_TUPLE = re.compile(r"\(([^()]*)\)")
 
 
 def read(folder: Path) -> GoldGraphs:
@@ -19,7 +16,7 @@ def read(folder: Path) -> GoldGraphs:
     rows, problems = [], []
     for line, record in table(path):
         caption = str(need(record, ["caption"], path, line)).strip()
-        graph = gold_tuples(record.get("scene_graph", ""))
+        graph = notation.read(record.get("scene_graph", ""))
         if not graph:
             problems.append(Problem(f"line {line}", "its scene graph cannot be read; left out", str(path)))
             continue
@@ -33,19 +30,3 @@ def read(folder: Path) -> GoldGraphs:
         graphs=[graph for *_, graph in rows],
         problems=problems,
     )
-
-
-def gold_tuples(text: str) -> tuple[tuple[str, ...], ...]:
-    """Objects, (object, attribute) and (subject, relation, object) of a graph as FACTUAL writes it."""
-    found: dict[tuple[str, ...], None] = {}
-    for inside in _TUPLE.findall(text):
-        parts = tuple(part.strip() for part in inside.split(" , "))
-        if len(parts) not in (1, 3) or not all(parts):
-            continue
-        found[parts[0],] = None
-        if len(parts) == 3 and parts[1] == ATTRIBUTE:
-            found[parts[0], parts[2]] = None
-        elif len(parts) == 3:
-            found[parts[2],] = None
-            found[parts] = None
-    return tuple(found)

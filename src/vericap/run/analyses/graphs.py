@@ -16,7 +16,7 @@ from vericap.core.errors import VericapError
 from vericap.core.keys import content_key
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32
-from vericap.graphs.scene_graph import PackedGraphs, SceneGraph
+from vericap.graphs.scene_graph import OWN, PackedGraphs, SceneGraph
 from vericap.run.progress import chunks
 
 if TYPE_CHECKING:
@@ -30,42 +30,49 @@ Parse = Callable[[Sequence[str]], list[bytes]]
 
 @dataclass(frozen=True)
 class Graphs(Analysis[Sequence[SceneGraph]]):
-    """Scene graphs of all texts, by the language's parser or by a named spaCy pipeline (English)."""
+    """Scene graphs of all texts, by the language's parser or by a named spaCy pipeline (English).
+
+    With `talk`, English graphs keep talk about the picture ("the image features").
+    """
 
     lang: str = "en"
     parser: str = ""
+    talk: bool = False
     cost: ClassVar[int] = 250
 
     @classmethod
-    def of(cls, settings: Settings, parser: str = "") -> Graphs:
+    def of(cls, settings: Settings, parser: str = "", *, talk: bool = False) -> Graphs:
         """The graphs of a run: `parser`, the run's, or the environment's VERICAP_PARSER, else the shipped one."""
         if settings.lang != "en":
             return cls(settings.lang)
-        return cls("en", parser or settings.parser or os.environ.get("VERICAP_PARSER", ""))
+        return cls("en", parser or settings.parser or os.environ.get("VERICAP_PARSER", ""), talk)
 
     def compute(self, batch: Batch, runtime: Runtime) -> PackedGraphs:
-        return parse_texts(batch.texts, runtime, lang=self.lang, parser=self.parser)
+        return parse_texts(batch.texts, runtime, lang=self.lang, parser=self.parser, talk=self.talk)
 
     def signature(self, batch: Batch) -> dict[str, str]:
-        return {"graphs": parser_name(self.lang, self.parser)}
+        return {"graphs": parser_name(self.lang, self.parser, talk=self.talk)}
 
 
 @dataclass(frozen=True)
 class KnpGraphs(Analysis[Sequence[SceneGraph]]):
-    """Scene graphs of Japanese texts from a file of KNP's output."""
+    """Scene graphs of Japanese texts from a file of KNP's output; `options` are the switches of the rules."""
 
     file: str
+    options: str = ""
     cost: ClassVar[int] = 2000
 
     def compute(self, batch: Batch, runtime: Runtime) -> list[SceneGraph]:
         from vericap.graphs import japanese
+        from vericap.graphs.ja.options import GraphOptions
 
-        return japanese.graphs_from_knp(Path(self.file), batch.texts)
+        return japanese.graphs_from_knp(Path(self.file), batch.texts, options=GraphOptions.read(self.options))
 
     def signature(self, batch: Batch) -> dict[str, str]:
         from vericap.graphs import japanese
 
-        return {"graphs": f"knp+rules-{japanese.VERSION}"}
+        switches = f"({self.options})" if self.options else ""
+        return {"graphs": f"knp+rules-{japanese.VERSION}{switches}"}
 
 
 @dataclass(frozen=True)
@@ -105,22 +112,33 @@ class PhraseVectors(Analysis[PhraseTable]):
 # --- parsing ----------------------------------------------------------------------------------------------------
 
 
-def parser_name(lang: str = "en", parser: str = "") -> str:
+def parser_name(lang: str = "en", parser: str = "", *, talk: bool = False, convention: str = "") -> str:
     """Parser and version of its rules, for signatures and cache keys."""
     if lang == "en":
         from vericap.graphs import english
 
-        return english.name(parser or english.SHIPPED)
+        return english.name(parser or english.SHIPPED, talk=talk, convention=convention or OWN)
     from vericap.graphs import japanese
 
-    return japanese.name()
+    return japanese.name(parser)
 
 
-def parse_texts(texts: Sequence[str], runtime: Runtime, *, lang: str = "en", parser: str = "") -> PackedGraphs:
-    """Scene graphs of texts, read from the cache where they are there."""
-    work = _parser_of(lang, parser)
+def parse_texts(
+    texts: Sequence[str],
+    runtime: Runtime,
+    *,
+    lang: str = "en",
+    parser: str = "",
+    talk: bool = False,
+    convention: str = "",
+) -> PackedGraphs:
+    """Scene graphs of texts, read from the cache where they are there.
+
+    `talk` and `convention` are of English: see `vericap.graphs.english.parse`.
+    """
+    work = _parser_of(lang, parser, talk, convention)
     cache = runtime.cache.part(f"graphs-{lang}")
-    version = parser_name(lang, parser)
+    version = parser_name(lang, parser, talk=talk, convention=convention)
     keys = [content_key(version, text) for text in texts]
     stored = cache.get(keys)
     packed = [stored.get(key, b"") for key in keys]
@@ -139,15 +157,17 @@ def _packed(parse_many: Callable[[Sequence[str]], list[SceneGraph]], texts: Sequ
     return [graph.pack() for graph in parse_many(texts)]
 
 
-def _parser_of(lang: str, parser: str) -> Parse:
+def _parser_of(lang: str, parser: str, talk: bool = False, convention: str = "") -> Parse:
     if lang == "en":
         from vericap.graphs import english
 
-        return partial(_packed, partial(english.parse_many, parser=parser or english.SHIPPED))
+        parse = partial(english.parse_many, parser=parser or english.SHIPPED, talk=talk, convention=convention or OWN)
+        return partial(_packed, parse)
     if lang == "ja":
         from vericap.graphs import japanese
+        from vericap.graphs.ja.options import GraphOptions
 
-        return partial(_packed, japanese.parse_many)
+        return partial(_packed, partial(japanese.parse_many, options=GraphOptions.read(parser)))
     raise VericapError(f"scene graphs are made for English (en) and Japanese (ja), not for `lang={lang}`")
 
 

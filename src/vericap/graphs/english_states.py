@@ -1,0 +1,126 @@
+"""spaCy's token states, computed faster: each distinct word is embedded once, layers are plain matrix products.
+
+The network is the pipeline's own (MultiHashEmbed and MaxoutWindowEncoder) with its own weights; only the arithmetic
+is arranged for speed. What depends on a word alone (six hashed features mixed by a maxout layer) is kept, what depends
+on its neighbours (four residual layers over windows of three words) is computed for many captions at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vericap.core.typing import Floats32, Ints
+
+_MOST_WORDS = 1 << 16  # kept embeddings; beyond that the table begins anew
+_EPSILON = 1e-8  # of thinc's layer norm
+
+
+def quicken(nlp: Any) -> Any:
+    """Let the pipeline's tok2vec compute its states by `WordStates`."""
+    from thinc.api import Model
+
+    component = nlp.get_pipe("tok2vec")
+    states = WordStates(component.model)
+
+    def forward(model: Any, docs: Sequence[Any], is_train: bool) -> tuple[list[Floats32], Any]:
+        return states(docs), lambda gradient: []
+
+    component.model = Model("word-states", forward, dims={"nO": states.width})
+    return nlp
+
+
+class WordStates:
+    """The states of all tokens of documents, (tokens, width) each."""
+
+    def __init__(self, model: Any) -> None:
+        embed, encode = model.layers[:2] if len(model.layers) == 2 else (model, None)
+        if encode is None:
+            raise ValueError("not a network of spaCy's Tok2Vec architecture")
+        self._embed, self._pad = embed, int(encode.attrs["pad"])
+        self._layers = [_Layer(layer) for layer in encode.layers[0].layers]
+        self.width = self._layers[0].width
+        self._rows: dict[tuple[int, int], int] = {}
+        self._table = np.zeros((1024, self.width), dtype=np.float32)
+
+    def __call__(self, docs: Sequence[Any]) -> list[Floats32]:
+        rows, lengths = self._places(docs)
+        states, starts = self._spread(rows, lengths)
+        for layer in self._layers:
+            states += layer(states)
+        return [states[start : start + length] for start, length in zip(starts, lengths)]
+
+    def _spread(self, rows: Ints, lengths: list[int]) -> tuple[Floats32, Ints]:
+        """Embeddings of all documents in one array, zeros between them: no document sees its neighbours."""
+        sizes = np.array(lengths, dtype=np.int64) + self._pad
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) + self._pad
+        states = np.zeros((int(sizes.sum()) + self._pad, self.width), dtype=np.float32)
+        filled = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(len(rows))
+        states[filled] = self._table[rows]
+        return states, starts
+
+    def _places(self, docs: Sequence[Any]) -> tuple[Ints, list[int]]:
+        """Rows of the table for every token, new words embedded first."""
+        from spacy.attrs import ORTH, SPACY
+
+        if len(self._rows) > _MOST_WORDS:
+            self._rows.clear()
+        keys: list[tuple[int, int]] = []
+        lengths, fresh = [], {}
+        for doc in docs:
+            own = list(map(tuple, doc.to_array([ORTH, SPACY]).tolist()))
+            keys += own
+            lengths.append(len(own))
+            for place, key in enumerate(own):
+                if key not in self._rows and key not in fresh:
+                    fresh[key] = (doc, place)
+        if fresh:
+            self._learn(fresh)
+        return np.fromiter((self._rows[key] for key in keys), np.int64, len(keys)), lengths
+
+    def _learn(self, fresh: dict[tuple[int, int], tuple[Any, int]]) -> None:
+        vectors = self._embed.predict([doc[place : place + 1].as_doc() for doc, place in fresh.values()])
+        first = len(self._rows)
+        while first + len(fresh) > len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        for place, (key, vector) in enumerate(zip(fresh, vectors), first):
+            self._rows[key] = place
+            self._table[place] = vector[0]
+
+
+class _Layer:
+    """One residual layer: window of three, maxout, layer norm."""
+
+    def __init__(self, residual: Any) -> None:
+        maxout, norm = (_find(residual, name) for name in ("maxout", "layernorm"))
+        weights, bias = maxout.get_param("W"), maxout.get_param("b")
+        self.width, self.pieces = int(bias.shape[0]), int(bias.shape[1])
+        # columns of one piece stand together: the maximum is taken over slices
+        self._weights = np.ascontiguousarray(weights.transpose(1, 0, 2).reshape(-1, weights.shape[2]).T)
+        self._bias = np.ascontiguousarray(bias.T.reshape(-1))
+        self._gain, self._shift = norm.get_param("G"), norm.get_param("b")
+
+    def __call__(self, states: Floats32) -> Floats32:
+        count, width = states.shape
+        window = np.zeros((count, 3 * width), dtype=np.float32)
+        window[1:, :width] = states[:-1]
+        window[:, width : 2 * width] = states
+        window[:-1, 2 * width :] = states[1:]
+        mixed = window @ self._weights
+        mixed += self._bias
+        best = mixed[:, : self.width]
+        for piece in range(1, self.pieces):
+            np.maximum(best, mixed[:, piece * self.width : (piece + 1) * self.width], out=best)
+        best = best - best.mean(axis=1, keepdims=True)
+        scale = np.einsum("ij,ij->i", best, best) / self.width + _EPSILON
+        best *= (1.0 / np.sqrt(scale))[:, None]
+        best *= self._gain
+        best += self._shift
+        found: Floats32 = best
+        return found
+
+
+def _find(model: Any, name: str) -> Any:
+    return next(node for node in model.walk() if node.name == name)
