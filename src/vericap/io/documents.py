@@ -173,7 +173,7 @@ def sheet_records(file: InputFile, fields: Fields, problems: list[Problem]) -> I
             unpacked = sum(item.file_size for item in archive.infolist())
             if unpacked > max(256 << 20, 200 * file.path.stat().st_size):
                 raise InputError(f"{file.name}: unpacks to more than 200 times its size, like a bomb; not read")
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:  # versions of zip nobody knows
         raise InputError(f"{file.name}: not a readable Excel file ({error})") from None
     openpyxl = require("openpyxl", "xlsx", "reading .xlsx files")
     try:

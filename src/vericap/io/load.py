@@ -31,7 +31,7 @@ class Loaded:
 
     def columns(self, wanted: Sequence[str], taken: Sequence[str]) -> dict[str, list[Any]]:
         """Columns of the input to pass on, as plain values; `taken` are names that the result uses."""
-        from vericap.io.parts import _cells, passed_on
+        from vericap.io.parts import cells_of, passed_on
 
         if not wanted:
             return {}
@@ -39,7 +39,7 @@ class Loaded:
         names = dict.fromkeys(name for part in each for name in part)
         counts = [len(records.samples) for records in self.batches if records.samples]
         return {
-            name: [c for part, n in zip(each, counts) for c in (_cells(part[name]) if name in part else [None] * n)]
+            name: [c for part, n in zip(each, counts) for c in (cells_of(part[name]) if name in part else [None] * n)]
             for name in names
         }
 

@@ -123,11 +123,11 @@ def _writer(ending: str, table: Mapping[str, Any], *, header: bool) -> Callable[
 
 def _rows(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     names = list(table)
-    for cells in zip(*(_cells(values) for values in table.values())):
+    for cells in zip(*(cells_of(values) for values in table.values())):
         yield dict(zip(names, cells))
 
 
-def _cells(values: Any) -> list[Any]:
+def cells_of(values: Any) -> list[Any]:
     """Cells as JSON knows them; NaN becomes None."""
     if isinstance(values, np.ndarray):
         found = values.tolist()
@@ -160,7 +160,7 @@ def _arrow(table: Mapping[str, Any]) -> pyarrow.Table:
             texts = [None if v is None else json.dumps(v, ensure_ascii=False) for v in values]
             found[name] = pa.array(texts, pa.string())
         else:
-            found[name] = column(_cells(values))
+            found[name] = column(cells_of(values))
     return pa.table(found)
 
 
