@@ -146,7 +146,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Python's search for cycles goes over all records again and again, and finds none: a third of reading."""
+    """Python's search for cycles goes over all records of a shard again and again: a third of the time of reading."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -159,11 +159,11 @@ def without_collector() -> Iterator[None]:
 # --- the first look ---------------------------------------------------------------------------------------------
 
 
+@without_collector()
 def survey(job: Job, task: Task) -> dict[str, Any]:
     """Count a shard's records, note its ids, and gather what metrics must know of the corpus."""
     number = task.number
-    with without_collector():
-        found = job.source.read(task.unit)
+    found = job.source.read(task.unit)
     states = states_of(job, found.samples) if job.later and found.samples else {}
     np_file = job.file("survey", number, "npz")
     record: dict[str, Any] = {
@@ -235,10 +235,10 @@ def merge_states(job: Job, task: Merge) -> Path:
 # --- the second look --------------------------------------------------------------------------------------------
 
 
+@without_collector()
 def score(job: Job, task: Task) -> dict[str, Any]:
     """Score a shard and write its rows; what is given back, and kept, are sums and counts."""
-    with without_collector():
-        found = job.source.read(task.unit, start=task.start, repeats=task.repeats)
+    found = job.source.read(task.unit, start=task.start, repeats=task.repeats)
     run = job.run
     problems = list(found.problems)
     record: dict[str, Any] = {"records": found.count, "samples": len(found.samples), "metrics": {}, "warnings": []}
