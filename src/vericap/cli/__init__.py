@@ -18,6 +18,7 @@ COMMANDS = {
     "score": "score a file of captions",
     "merge": "join what several `score --shard` processes have done",
     "compare": "compare systems, with significance",
+    "report": "write a report that shows why: opens from disk in a browser",
     "filter": "keep the captions that meet a condition",
     "parse": "draw or print the scene graphs of captions",
     "detect": "find the objects in images",

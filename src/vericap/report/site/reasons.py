@@ -1,0 +1,156 @@
+"""Reasons of one caption, small: short numbers, the parts a page draws, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vericap.core.explanation import Box, Explanation, HeatMap
+from vericap.report.site.aspects import JUDGES, OMISSIONS, READERS, SURE, ordered
+from vericap.text.stopwords import ENGLISH
+
+UNSUPPORTED = 0.3  # support below which a word is called unsupported; `--explain` in the terminal uses the same
+IN_REFERENCES = 0.5  # support by a metric that reads references from which on they are said to have a word
+_MISSING, _MATCHES, _MOVES, _GRAPHS, _REGIONS, _WORDS = 12, 20, 30, 6, 6, 40  # most of each, for one metric
+_MOST_GONE = 6  # things left out that a caption is counted under
+_FACTS = 160  # letters of a fact
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What all metrics together say of a caption: unsupported words as (start, end), what is left out, and by whom."""
+
+    weak: tuple[tuple[int, int], ...] = ()
+    gone: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+
+
+def evidence(reasons: Mapping[str, Explanation]) -> Evidence:
+    """Unsupported words and left-out content of one caption.
+
+    Each word is judged by the first metric of `SURE` that says something of it. Of other words, those that the first of
+    `JUDGES` finds weak are unsupported unless a reference has them. Where none of these metrics says anything of the
+    caption, words that no reference has are named.
+    """
+    sure, seen, read = (
+        _support(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS)
+    )
+    support = {span: value for span, value in seen.items() if read.get(span, 0.0) < IN_REFERENCES} | sure
+    if not (sure or seen):
+        support = read
+    weak = tuple(sorted(span for span, value in support.items() if value < UNSUPPORTED))
+    names = ordered(reasons, (*SURE, *JUDGES)) if sure or seen else ordered(reasons, READERS)
+    judges = tuple(name for name in names if reasons[name].words)
+    for name in ordered(reasons, OMISSIONS):
+        if reasons[name].missing:
+            heaviest = sorted(reasons[name].missing, key=lambda item: -item.weight)[:_MOST_GONE]
+            return Evidence(weak, tuple(dict.fromkeys(item.text.lower() for item in heaviest)), judges)
+    return Evidence(weak, (), judges)
+
+
+def _support(found: Iterable[Explanation]) -> dict[tuple[int, int], float]:
+    support: dict[tuple[int, int], float] = {}
+    for explanation in found:
+        for word in explanation.words:
+            if word.support is not None and word.source != "language" and word.text.lower() not in ENGLISH:
+                support.setdefault((word.start, word.end), word.support)
+    return support
+
+
+def _known(found: Iterable[Explanation]) -> set[tuple[int, int]]:
+    """Words that a reference has, by any metric that reads references."""
+    words = (word for explanation in found for word in explanation.words)
+    return {(word.start, word.end) for word in words if word.support is not None and word.support >= IN_REFERENCES}
+
+
+def compact(reasons: Mapping[str, Explanation]) -> list[dict[str, Any]]:
+    """Reasons as a page reads them; metrics that say the same share an entry."""
+    found: list[dict[str, Any]] = []
+    drawn: set[str] = set()
+    for name, explanation in reasons.items():
+        own = _one(explanation)
+        for part in ("heat", "graphs"):
+            if part in own and (key := repr(own[part])) in drawn:
+                del own[part]  # relatives draw the same picture
+            elif part in own:
+                drawn.add(key)
+        same = next((entry for entry in found if {**entry, "by": 0} == {**own, "by": 0}), None)
+        if same is not None:
+            same["by"].append(name)
+        elif own:
+            found.append({**own, "by": [name]})
+    return found
+
+
+def _one(found: Explanation) -> dict[str, Any]:
+    missing = sorted(found.missing, key=lambda item: -item.weight)[:_MISSING]
+    parts: dict[str, Any] = {
+        "words": [
+            [word.start, word.end, _short(word.support), word.source[:1], _box(word.region)]
+            for word in found.words
+            if word.support is not None or word.region is not None
+        ],
+        "sentences": [[item.start, item.end, _short(item.support)] for item in found.sentences],
+        "missing": [[item.text, _short(item.weight), item.source[:1], _box(item.region)] for item in missing],
+        "matches": [
+            [" ".join(item.candidate), " ".join(item.reference), _short(item.grade), item.kind, _box(item.region)]
+            for item in found.matches[:_MATCHES]
+        ],
+        "moves": [[move.object, move.word, _short(move.mass, 3), _short(move.cost, 3)] for move in found.transport],
+        "graphs": [
+            [graph.title, list(graph.objects), [list(item) for item in graph.attributes],
+             [list(item) for item in graph.relations]]
+            for graph in found.graphs[:_GRAPHS]
+        ],
+        "heat": [_heat(item) for item in found.heatmaps[:1] if item.columns and item.values],
+        "notes": list(found.notes),
+        "facts": _facts(found.facts),
+    }  # fmt: skip
+    parts["moves"] = parts["moves"][:_MOVES]
+    return {name: value for name, value in parts.items() if value}
+
+
+def _heat(found: HeatMap) -> list[Any]:
+    """The regions with the highest values, values in hundredths of the map's range."""
+    values = np.asarray(found.values, dtype=np.float64)[:, :_WORDS]
+    low, high = float(values.min()), float(values.max())
+    rows = np.sort(np.argsort(-values.max(axis=1), kind="stable")[:_REGIONS])
+    shares = (values[rows] - low) / ((high - low) or 1.0)
+    boxes = [_box(found.boxes[row]) for row in rows] if found.boxes else []
+    hundredths = np.round(100 * shares).astype(int).tolist()
+    return [found.title, list(found.columns[:_WORDS]), hundredths, boxes, _short(low, 3), _short(high, 3)]
+
+
+def _facts(facts: Mapping[str, Any]) -> list[list[str]]:
+    """Facts as short texts; lists of one entry per word would repeat what other parts show."""
+    found = []
+    for name, value in facts.items():
+        text = _told(value)
+        if text and len(text) <= _FACTS:
+            found.append([name.replace("_", " "), text])
+    return found
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.3g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_told(own)}" for name, own in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_told(own) for own in value)
+    return str(value)
+
+
+def _short(value: float | None, digits: int = 2) -> float | None:
+    if value is None or value != value:
+        return None
+    shown = round(float(value), digits)
+    return int(shown) if shown == int(shown) else shown
+
+
+def _box(region: Box | None) -> list[int] | int:
+    """Corners in thousandths of the photo's sides; 0 where there is no region."""
+    return 0 if region is None else [round(1000 * min(1.0, max(0.0, float(share)))) for share in region]
