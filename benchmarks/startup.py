@@ -2,6 +2,7 @@
 
     VERICAP_DATA=DIR python benchmarks/startup.py [--before DIR] [--times 7] [--cases help bleu vse spice]
 
+Texts have four references each, those for `vse`, which reads none, have none.
 User and system time of the process and those it starts, one thread; the least and the median of all runs, as other
 load on the machine only adds. With --before (a checkout of an older commit, kernels built) both versions take turns.
 """
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = {
     "help": "--help",
     "bleu": "score captions.jsonl --metrics bleu-4",
-    "vse": "score captions.jsonl --metrics vse --images {photos}",
+    "vse": "score alone.jsonl --metrics vse --images {photos}",
     "spice": "score captions.jsonl --metrics spice",
 }
 CAPTIONS = 10
@@ -51,6 +52,8 @@ def write_captions(folder: Path) -> None:
         captions.setdefault(image, []).append(text)
     rows = [{"image": name, "candidate": one, "references": rest} for name, (one, *rest) in captions.items()]
     (folder / "captions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    alone = [{"image": row["image"], "candidate": row["candidate"]} for row in rows]
+    (folder / "alone.jsonl").write_text("".join(json.dumps(row) + "\n" for row in alone), "utf-8")
 
 
 def main() -> None:

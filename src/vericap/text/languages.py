@@ -160,11 +160,20 @@ def _latin(words: tuple[str, ...]) -> str:
     for word in words:
         for code, vote in _votes(word):
             votes[code] = votes.get(code, 0.0) + vote
+    if _winner(votes, len(words)) == "en":
+        return "en"  # the dictionary, which takes a while to open, could only agree
+    known = sum(KNOWN_WORD for word in words if not _votes(word) and _english(word))
+    if known:
+        votes["en"] = votes.get("en", 0.0) + known
+    return _winner(votes, len(words))
+
+
+def _winner(votes: dict[str, float], words: int) -> str:
     if not votes:
         return UNKNOWN
     best, *rest = sorted(votes, key=lambda code: -votes[code])
     unclear = bool(rest) and votes[rest[0]] >= votes[best] - 1e-9
-    return UNKNOWN if unclear or votes[best] < LEAST * len(words) else best
+    return UNKNOWN if unclear or votes[best] < LEAST * words else best
 
 
 @lru_cache(maxsize=100_000)
@@ -174,8 +183,6 @@ def _votes(word: str) -> tuple[tuple[str, float], ...]:
     found = {code: 1 / len(own) for code in own}
     for code in _by_letters(word):
         found[code] = found.get(code, 0.0) + LETTER
-    if not found and _english(word):
-        found["en"] = KNOWN_WORD
     return tuple(found.items())
 
 
@@ -184,6 +191,7 @@ def _by_letters(word: str) -> Iterator[str]:
         yield from {code for letter in word for code in _LETTERS.get(letter, "").split()}
 
 
+@lru_cache(maxsize=100_000)
 def _english(word: str) -> bool:
     return len(word) > 2 and any(wordnet.base_forms(word))
 

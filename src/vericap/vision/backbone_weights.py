@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +134,8 @@ class _Packer:
         below = next(name for name in reversed(names) if not name.startswith(_UPPER))
         value = f"{below}.sum" if f"{below}.sum_scale" in self.constants else f"{below}.project"
         joined = _joined(self._activation(value), self._activation(f"{_UPPER}x"))
-        self.constants = {**self.constants, f"{value}_scale": joined.scale, f"{value}_zero_point": joined.zero}
+        own: dict[str, Any] = {f"{value}_scale": joined.scale, f"{value}_zero_point": joined.zero}
+        self.constants = ChainMap(own, self.constants)  # type: ignore[arg-type]  # read only
 
     def _block(self, name: str, given: _Activation) -> tuple[BlockShape, list[int], _Activation]:
         """A block's row of the plan; `given` is what it reads."""
