@@ -118,3 +118,12 @@ def test_phrases_are_the_same_in_both_kernels(monkeypatch: pytest.MonkeyPatch) -
     for left, right in zip(compiled.columns(), plain.columns()):
         np.testing.assert_array_equal(left, right)
     assert plain.lists.size > 0
+
+
+def test_children_begin_where_unary_degrees_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    degrees = np.random.default_rng(0).integers(0, 256, 500, dtype=np.uint8)
+    ones = "".join(f"{byte:08b}" for byte in degrees.tolist()).split("0")[:-1]  # what follows the last zero has no node
+    expected = np.concatenate([[0], np.cumsum([len(run) for run in ones])])
+    for pure in ("0", "1"):
+        monkeypatch.setenv("VERICAP_PURE_PYTHON", pure)
+        np.testing.assert_array_equal(meteor_tables.children(degrees), expected)

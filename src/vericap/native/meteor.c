@@ -136,6 +136,7 @@ static PyObject *align(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef METHODS[] = {
+    {"children", meteor_children, METH_VARARGS, "Where the children of each node begin."},
     {"find_phrases", meteor_find_phrases, METH_VARARGS, "Phrases of the paraphrase table in texts."},
     {"read_lists", meteor_read_lists, METH_VARARGS, "Paraphrases of phrases, those that a batch holds."},
     {"align", align, METH_VARARGS, "Statistics of the best reference of each candidate."},

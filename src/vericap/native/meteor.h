@@ -47,6 +47,7 @@ typedef struct {
 } Work;
 
 /* meteor_phrases.c */
+PyObject *meteor_children(PyObject *self, PyObject *args);
 PyObject *meteor_find_phrases(PyObject *self, PyObject *args);
 PyObject *meteor_read_lists(PyObject *self, PyObject *args);
 

@@ -28,6 +28,47 @@ static int64_t trie_child(const Trie *trie, int64_t node, int32_t word)
     return low < end && trie->labels[low] == word ? trie->words + (int64_t)low : -1;
 }
 
+/* Captions say the same over and over, so recent steps in the tree are kept: (node, word) -> child. */
+enum { STEPS = 1 << 15 };
+typedef struct { int64_t node, child; int32_t word; } Kept;
+
+static int64_t kept_child(const Trie *trie, Kept *kept, int64_t node, int32_t word)
+{
+    uint64_t hash = ((uint64_t)node << 20 ^ (uint64_t)(uint32_t)word) * 0x9E3779B97F4A7C15ull;
+    Kept *slot = &kept[hash >> 49 & (STEPS - 1)];
+    if (slot->node != node + 1 || slot->word != word) /* nodes are kept plus 1: 0 is empty */
+        *slot = (Kept){node + 1, trie_child(trie, node, word), word};
+    return slot->child;
+}
+
+/* children(degrees u8) -> where the children of each node begin, u32; degrees are unary, ones ended by a zero */
+PyObject *meteor_children(PyObject *self, PyObject *args)
+{
+    (void)self;
+    Py_buffer degrees;
+    if (!PyArg_ParseTuple(args, "y*", &degrees))
+        return NULL;
+    const uint8_t *bytes = degrees.buf;
+    Py_ssize_t nodes = 0;
+    for (Py_ssize_t i = 0; i < degrees.len; i++)
+        for (int ones = bytes[i] ^ 0xFF; ones; ones &= ones - 1)
+            nodes++;
+    PyObject *result = PyByteArray_FromStringAndSize(NULL, (nodes + 1) * 4);
+    if (result) {
+        uint32_t *out = (uint32_t *)PyByteArray_AS_STRING(result), count = 0;
+        *out++ = 0;
+        for (Py_ssize_t i = 0; i < degrees.len; i++)
+            for (int bit = 7; bit >= 0; bit--) {
+                if (bytes[i] >> bit & 1)
+                    count++;
+                else
+                    *out++ = count;
+            }
+    }
+    PyBuffer_Release(&degrees);
+    return result;
+}
+
 /* find_phrases(offsets i64, numbers i32, labels u16, children u32, words) -> (counts i64, spans i32, nodes u32) */
 PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
 {
@@ -41,7 +82,8 @@ PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
     Trie trie = {labels.buf, children.buf, children.len / 4 - 1, words};
     Pool spans = {NULL, 0, 0, 4}, nodes = {NULL, 0, 0, 4};
     PyObject *counts = PyBytes_FromStringAndSize(NULL, (texts + 1) * 8), *result = NULL;
-    int failed = !counts;
+    Kept *kept = calloc(STEPS, sizeof(Kept));
+    int failed = !counts || !kept;
     if (!failed) {
         int64_t *count = (int64_t *)PyBytes_AS_STRING(counts);
         count[0] = 0;
@@ -60,7 +102,7 @@ PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
                     ((uint32_t *)nodes.data)[nodes.size++] = (uint32_t)node;
                     if (n == LONGEST || i + n >= length || word[i + n] < 0)
                         break;
-                    node = trie_child(&trie, node, word[i + n]);
+                    node = kept_child(&trie, kept, node, word[i + n]);
                 }
             }
             count[text + 1] = (int64_t)spans.size;
@@ -73,6 +115,7 @@ PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
         result = Py_BuildValue("Oy#y#", counts, pool_bytes(&spans), (Py_ssize_t)(spans.size * 4), pool_bytes(&nodes),
                                (Py_ssize_t)(nodes.size * 4));
     Py_XDECREF(counts);
+    free(kept);
     free(spans.data);
     free(nodes.data);
     PyBuffer_Release(&offsets);

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vericap.core import shipped
+from vericap.native import load
 
 LONGEST = 7  # words in the longest phrase of the paraphrase table
 _END = 31
@@ -37,8 +38,9 @@ class Synonyms:
         words = (folder / "synonym_words.txt").read_text("utf-8").split("\n")
         self._row = dict(zip(words, range(len(words))))
         counts = np.load(folder / "synonym_counts.npy", allow_pickle=False)
-        self._offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        self._sets = np.load(folder / "synonym_sets.npy", mmap_mode="r", allow_pickle=False)
+        # Read word by word, for which plain lists and views are quicker than arrays.
+        self._offsets: list[int] = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
+        self._sets = memoryview(np.load(folder / "synonym_sets.npy", allow_pickle=False))
         self._bases: dict[str, list[str]] = {}
         for line in (folder / "exceptions.txt").read_text("utf-8").split("\n"):
             form, *bases = line.split(" ")
@@ -114,11 +116,7 @@ class Paraphrases:
         self.number = dict(zip(words, range(len(words))))
         self.labels: NDArray[np.uint16] = _load(folder / "paraphrase_labels.npy")
         self.lists: NDArray[np.uint8] = _load(folder / "paraphrase_lists.npy")
-        # Degrees are unary: as many ones as children, then a zero. The i-th zero, less the zeros before it,
-        # is where the children of node i end.
-        zeros = np.flatnonzero(np.unpackbits(_load(folder / "paraphrase_degrees.npy")) == 0)
-        ends = zeros - np.arange(len(zeros))
-        self.children: NDArray[np.uint32] = np.concatenate([[0], ends]).astype(np.uint32)
+        self.children = children(_load(folder / "paraphrase_degrees.npy"))
         flags = np.unpackbits(_load(folder / "paraphrase_sources.npy"))
         self.sources: NDArray[np.uint32] = np.flatnonzero(flags).astype(np.uint32)
         lengths = np.cumsum(_load(folder / "paraphrase_lengths.npy"), dtype=np.uint32)
@@ -161,6 +159,16 @@ class Paraphrases:
             left -= bits
             last += (1 << bits) | ((value >> left) & ((1 << bits) - 1))
             found.append(last)
+
+
+def children(degrees: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Where the children of each node begin. Degrees are unary: as many ones as children, then a zero."""
+    kernel = load("meteor")
+    if kernel is not None:
+        return np.frombuffer(kernel.children(degrees), dtype=np.uint32)
+    # The i-th zero, less the zeros before it, is where the children of node i end.
+    zeros = np.flatnonzero(np.unpackbits(degrees) == 0)
+    return np.concatenate([[0], zeros - np.arange(len(zeros))]).astype(np.uint32)
 
 
 def _load(file: Path) -> NDArray[Any]:

@@ -119,19 +119,6 @@ def words(line: str) -> list[str]:
     return _pieces(normalize(line))
 
 
-def _expand(tokens: TokenTable, pieces: list[list[int]], vocabulary: list[str]) -> TokenTable:
-    """Put every token's words in its place."""
-    counts = np.array([len(piece) for piece in pieces], dtype=np.int64)
-    flat = np.array([number for piece in pieces for number in piece], dtype=np.int32)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    if not len(tokens.ids):
-        return TokenTable(vocabulary, tokens.offsets, tokens.ids)
-    lengths = counts[tokens.ids]
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
-    return TokenTable(vocabulary, ends[tokens.offsets], flat[np.repeat(starts[tokens.ids], lengths) + within])
-
-
 def _needs_whole_line(tokens: TokenTable, kind: NDArray[np.int8]) -> NDArray[np.int64]:
     """Texts with a full stop in a token, or with two unplain tokens side by side."""
     if not len(tokens.ids):
@@ -150,21 +137,21 @@ def meteor_words(tokens: TokenTable) -> TokenTable:
     """The words METEOR sees in texts that were tokenised already (tokens joined by blanks)."""
     vocabulary = tokens.vocabulary
     kind = np.zeros(len(vocabulary), dtype=np.int8)
-    pieces: list[list[int]] = []
+    pieces: dict[int, list[int]] = {}
     seen = {token: number for number, token in enumerate(vocabulary)}
     for number, token in enumerate(vocabulary):
-        if _PLAIN.match(token):
-            pieces.append([number])
-        else:
+        if not _PLAIN.match(token):
             kind[number] = 2 if _WHOLE_LINE.search(token) else 1
-            pieces.append([seen.setdefault(word, len(seen)) for word in words(token)])
+            own = [seen.setdefault(word, len(seen)) for word in words(token)]
+            if own != [number]:
+                pieces[number] = own
     if not kind.any():
         return tokens
     whole = _needs_whole_line(tokens, kind)
     rewritten = {
         int(text): [seen.setdefault(word, len(seen)) for word in words(" ".join(tokens[int(text)]))] for text in whole
     }
-    expanded = _expand(tokens, pieces, list(seen))
+    expanded = tokens.replaced(pieces, list(seen))
     return _replace(expanded, rewritten) if rewritten else expanded
 
 

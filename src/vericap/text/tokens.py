@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -66,24 +66,28 @@ class TokenTable:
         return self._words
 
     def _cut(self) -> TokenTable:
-        plain = (token.isalnum() or token.split() == [token] for token in self.vocabulary)
-        cuts = ~np.fromiter(plain, dtype=bool, count=len(self.vocabulary))
-        if not cuts.any():
-            return self
         seen = {token: number for number, token in enumerate(self.vocabulary)}
         pieces = {
-            number: np.array([seen.setdefault(word, len(seen)) for word in self.vocabulary[number].split()], np.int32)
-            for number in np.flatnonzero(cuts).tolist()
+            number: [seen.setdefault(word, len(seen)) for word in token.split()]
+            for number, token in enumerate(self.vocabulary)
+            if not token.isalnum() and token.split() != [token]
         }
-        places = np.flatnonzero(cuts[self.ids])
+        return self.replaced(pieces, list(seen)) if pieces else self
+
+    def replaced(self, pieces: Mapping[int, Sequence[int]], vocabulary: list[str]) -> TokenTable:
+        """The same texts with some tokens replaced by others, of a vocabulary that goes on from this one."""
+        arrays = {number: np.array(piece, dtype=np.int32) for number, piece in pieces.items()}
+        marked = np.zeros(len(self.vocabulary), dtype=bool)
+        marked[list(arrays)] = True
+        places = np.flatnonzero(marked[self.ids])
         parts: list[NDArray[np.int32]] = []
         begin = 0
-        for place in places.tolist():  # few of many, so the others are copied as they stand
-            parts += [self.ids[begin:place], pieces[int(self.ids[place])]]
+        for place, token in zip(places.tolist(), self.ids[places].tolist()):
+            parts += [self.ids[begin:place], arrays[token]]  # few are replaced: the others are copied as they stand
             begin = place + 1
         more = np.cumsum([0, *(len(piece) - 1 for piece in parts[1::2])])
         offsets = self.offsets + more[np.searchsorted(places, self.offsets)]
-        return TokenTable(list(seen), offsets, np.concatenate([*parts, self.ids[begin:]]))
+        return TokenTable(vocabulary, offsets, np.concatenate([*parts, self.ids[begin:]]))
 
 
 def split_blanks(texts: Sequence[str]) -> TokenTable:
