@@ -37,10 +37,11 @@ SHARES = {
     "words": 24_000,
     "glosses": 36_000,
     "examples": 12_000,
+    "listed": 12_288,
     "documentation": 8_000,
 }
 PHRASES = frozenset({"phrases", "words"})  # sources whose vectors are centred as phrases
-LONG = ("long", "described")  # sources of texts of several sentences
+LONG = ("long", "described", "listed")  # sources of texts of several sentences
 _GLOSS_FILES = ("data.noun", "data.verb", "data.adj", "data.adv")
 _KEPT_OUT_GLOSSES = 50  # one gloss of so many measures the loss on general sentences
 _STARTS = (
@@ -111,8 +112,9 @@ def make(sources: Sources, seed: int = 0) -> list[Text]:
     known: set[str] = set()
     described = _mixed({"described": _described(images)}, random.Random(seed), known)
     texts = _mixed(found, draw, known)
+    listed = _mixed({"listed": _listed(graphs)}, random.Random(seed), known)
     documentation = _documentation() if sources.documentation else []
-    return described + texts + _mixed({"documentation": documentation}, draw, known)
+    return described + texts + listed + _mixed({"documentation": documentation}, draw, known)
 
 
 def _mixed(found: dict[str, Iterable[str]], draw: random.Random, known: set[str]) -> list[Text]:
@@ -286,6 +288,24 @@ def _described(images: Sequence[Sequence[str]]) -> Iterator[str]:
         if draw.random() < 0.4:
             parts.append(draw.choice(_ENDS))
         yield " ".join(f"{part}." for part in parts)
+
+
+def _listed(graphs: Sequence[Sequence[tuple[str, str, str]]]) -> Iterator[str]:
+    """What a graph holds, as programs without a language model say it: "This is a picture of one dog and two trees." """
+    draw = random.Random(5)
+    while any(graphs):
+        tuples = [part for graph in draw.sample(graphs, min(len(graphs), 2)) for part in graph]
+        names = list(
+            dict.fromkeys(name for a, relation, b in tuples for name in ((a,) if relation == "is" else (a, b)))
+        )
+        if not names:
+            continue
+        counted = [f"{draw.choice(('a', 'one', 'two', 'three', 'some', 'the'))} {name}" for name in names[:4]]
+        listed = counted[0] if len(counted) == 1 else f"{', '.join(counted[:-1])} and {counted[-1]}"
+        start = draw.choice(("This is a picture of", "There are", "There is", "Here we see", "The picture has", ""))
+        said = [f"the {b} {a}" if relation == "is" else f"the {a} is {relation} the {b}" for a, relation, b in tuples]
+        parts = [f"{start} {listed}".strip(), *draw.sample(said, min(len(said), draw.randint(0, 3)))]
+        yield " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
 
 def lowered(text: str) -> str:
