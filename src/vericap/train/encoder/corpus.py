@@ -291,7 +291,7 @@ def _described(images: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _listed(graphs: Sequence[Sequence[tuple[str, str, str]]]) -> Iterator[str]:
-    """What a graph holds, as programs without a language model say it: "This is a picture of one dog and two trees." """
+    """What a graph holds, as programs without a language model say it ("This is a picture of one dog, two trees")."""
     draw = random.Random(5)
     while any(graphs):
         tuples = [part for graph in draw.sample(graphs, min(len(graphs), 2)) for part in graph]
