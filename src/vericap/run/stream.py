@@ -31,7 +31,7 @@ from vericap.run.shards import Job, Merge, Settled, Task, merge_states, read_rec
 
 T = TypeVar("T")
 R = TypeVar("R")
-_FAN = 16  # states of shards that are merged at once, one piece of each
+_FAN = 8  # states of shards that are merged at once, one piece of each
 _PROBLEMS = 1000  # that are told in full
 _REFS = re.compile(r"^(.*\brefs:)(\d+)(?:-(\d+))?(.*)$")
 
@@ -249,7 +249,8 @@ def _merged_states(
         done = list(executor.map(partial(merge_states, job), tasks))
         count = len(done) // pieces
         each, level = [done[piece * count : (piece + 1) * count] for piece in range(pieces)], level + 1
-    merge_states(job, Merge(tuple(own[0] for own in each), target))
+    # Not here: memory that the driver has once taken it would hold to the end.
+    list(executor.map(partial(merge_states, job), [Merge(tuple(own[0] for own in each), target)]))
     if not keep:
         for file in job.folder.glob("merged-[1-9]*-*.npz"):
             file.unlink()
