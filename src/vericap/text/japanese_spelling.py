@@ -98,9 +98,11 @@ def _is_someone(noun: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def base_form(morpheme: str) -> str:
-    """The dictionary form of a morpheme in its representative spelling, METEOR's stem: 走っ, 走り and はしる are 走る.
+    """The dictionary form of a morpheme in its representative spelling, METEOR's stem: 走っ and はしる are 走る.
 
-    >>> base_form("走っ") == base_form("走り") == base_form("走る")
+    It sees the morpheme alone: 走り is the noun, also where a sentence means the verb.
+
+    >>> base_form("走っ") == base_form("はしる") == base_form("走る")
     True
     """
     parts = list(sudachi("A").tokenize(morpheme))
