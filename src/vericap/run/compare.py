@@ -29,6 +29,8 @@ from vericap.run.significance import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vericap.run.diagnosis import Finding
 
 TESTS = ("bootstrap", "randomisation")
@@ -67,6 +69,7 @@ class Comparison:
     lang: str = "en"
     meaning: Meaning | None = field(default=None, repr=False)  # what a difference of a metric means to people
     caveat: str = ""  # how to read these meanings; it stands where they do
+    reporter: Callable[..., Path] | None = field(default=None, repr=False, compare=False)  # set by who has the run
     adjusted: dict[Pair, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +140,19 @@ class Comparison:
             *self._notes,
         ]
         return table
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.table().html()
+
+    def report(self, folder: str | Path, **options: Any) -> Path:
+        """Write a report with photos and reasons; as `Result.report`."""
+        if self.reporter is None:
+            raise VericapError("this comparison does not hold its run; compare with `vericap.compare`")
+        return self.reporter(self, folder, **options)
 
     def _cell(self, system: str, metric: str, digits: int) -> str:
         value = self.results[system].corpus[metric].value

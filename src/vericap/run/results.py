@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vericap.core.errors import Problem
+from vericap.core.errors import Problem, VericapError
 from vericap.core.score import Score
 from vericap.core.statistics import Statistics
+from vericap.core.table import Table
 from vericap.core.typing import Floats
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
     import pyarrow
 
@@ -35,6 +38,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
     explanations: dict[str, list[Explanation | None]] = field(default_factory=dict)
     states: dict[str, Any] = field(default_factory=dict, repr=False)  # what metrics know of the whole corpus
+    reporter: Callable[..., Path] | None = field(default=None, repr=False, compare=False)  # set by who has the captions
 
     def __getitem__(self, name: str) -> Floats:
         """Per-caption scores of a metric."""
@@ -77,6 +81,42 @@ class Result:
             row: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
             for row, reasons in found.items()
         }
+
+    # --- to look at ---------------------------------------------------------------------------------------------
+
+    def scores(self) -> Table:
+        """Corpus scores as a table."""
+        bounds = any(score.interval for score in self.corpus.values())
+        table = Table(["metric", "score", *(["95 % interval"] if bounds else []), "captions"])
+        for name, score in self.corpus.items():
+            shown = f"{score.interval[0]:.4f} - {score.interval[1]:.4f}" if score.interval else "-"
+            arrow = " (lower is better)" if score.direction == "lower" else ""
+            table.add(name + arrow, score.value, *([shown] if bounds else []), score.count)
+        if self.problems:
+            table.notes.append(f"{len(self.problems)} caption(s) with a problem, the first: {self.problems[0]}")
+        return table
+
+    def __str__(self) -> str:
+        return self.scores().text()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.scores().html()
+
+    def report(self, folder: str | Path, **options: Any) -> Path:
+        """Write a report with photos and reasons, and give back the page to open in a browser.
+
+        Parameters
+        ----------
+        folder : where to write; new, empty, or an older report.
+        **options : title, copy_photos, as for `vericap.report.site.write_site`.
+        """
+        if self.reporter is None:
+            raise VericapError(
+                "this result does not hold its captions; score them with `vericap.score` or `vericap.Scorer`, "
+                "or run `vericap report` on the file"
+            )
+        return self.reporter(self, folder, **options)
 
     @property
     def signatures(self) -> dict[str, str]:

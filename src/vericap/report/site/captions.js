@@ -58,7 +58,7 @@ const Captions = (() => {
   }
 
   function select(rows, state) {
-    const wanted = JSON.stringify({ ...state, view: "", row: "", as: "", lang: "" });
+    const wanted = JSON.stringify(Object.entries(state).filter(([name, value]) => value && !["view", "row", "as"].includes(name)).sort());
     if (wanted === last) return found;
     last = wanted;
     const fit = fits(rows, state);

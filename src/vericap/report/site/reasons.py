@@ -38,7 +38,8 @@ def evidence(reasons: Mapping[str, Explanation]) -> Evidence:
     sure, seen, read = (
         _support(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS)
     )
-    support = {span: value for span, value in seen.items() if read.get(span, 0.0) < IN_REFERENCES} | sure
+    known = _known(reasons[name] for name in ordered(reasons, READERS))
+    support = {span: value for span, value in seen.items() if span not in known} | sure
     if not (sure or seen):
         support = read
     weak = tuple(sorted(span for span, value in support.items() if value < UNSUPPORTED))
@@ -69,20 +70,27 @@ def _known(found: Iterable[Explanation]) -> set[tuple[int, int]]:
 def compact(reasons: Mapping[str, Explanation]) -> list[dict[str, Any]]:
     """Reasons as a page reads them; metrics that say the same share an entry."""
     found: list[dict[str, Any]] = []
+    whole: list[dict[str, Any]] = []  # the same, before pictures that relatives have drawn were left out
     drawn: set[str] = set()
     for name, explanation in reasons.items():
         own = _one(explanation)
-        for part in ("heat", "graphs"):
-            if part in own and (key := repr(own[part])) in drawn:
-                del own[part]  # relatives draw the same picture
-            elif part in own:
-                drawn.add(key)
-        same = next((entry for entry in found if {**entry, "by": 0} == {**own, "by": 0}), None)
-        if same is not None:
-            same["by"].append(name)
+        if own in whole:
+            found[whole.index(own)]["by"].append(name)
         elif own:
-            found.append({**own, "by": [name]})
+            whole.append(own)
+            found.append({**_undrawn(own, drawn), "by": [name]})
     return found
+
+
+def _undrawn(own: dict[str, Any], drawn: set[str]) -> dict[str, Any]:
+    """Reasons without pictures that were drawn before; the others are noted in `drawn`."""
+    kept = dict(own)
+    for part in ("heat", "graphs"):
+        picture = repr(own.get(part))
+        if part in own and picture in drawn:
+            del kept[part]
+        drawn.add(picture)
+    return kept
 
 
 def _one(found: Explanation) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vericap.core.batch import Batch
-from vericap.core.errors import VericapError
+from vericap.core.errors import InputError, VericapError
 from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
@@ -61,10 +61,20 @@ def scored_columns(columns: Columns) -> list[str]:
     found = []
     for name, values in columns.items():
         plain = name.partition(":")[0]
-        numbers = all(value is None or isinstance(value, int | float) for value in values)
-        if numbers and (f"{name}{SUFFIX}" in columns or plain in known or name.startswith("mean(")):
+        named = f"{name}{SUFFIX}" in columns or plain in known or name.startswith("mean(")
+        if named and all(_number(value) is not None for value in values):
             found.append(name)
     return found
+
+
+def _number(value: Any) -> float | None:
+    """A cell as a number, NaN where it is empty; None where it is something else."""
+    if value is None or value == "":
+        return float("nan")
+    try:
+        return float(value) if isinstance(value, str | int | float) else None
+    except ValueError:
+        return None
 
 
 def of_stored(
@@ -111,7 +121,7 @@ def _result(samples: Sequence[Sample], columns: Columns, labels: Sequence[str]) 
     problems = columns.get("problem") or [None] * len(samples)
     statistics = {}
     for name in labels:
-        values = np.array([np.nan if value is None else value for value in columns[name]], dtype=np.float64)
+        values = np.array([_number(value) for value in columns[name]], dtype=np.float64)
         rows = np.flatnonzero(np.isnan(values)).tolist()
         why = {row: str(problems[row] or "no score in the file") for row in rows}
         statistics[name] = Statistics(values, why)
@@ -124,12 +134,27 @@ def _result(samples: Sequence[Sample], columns: Columns, labels: Sequence[str]) 
             reason="" if count else "no score in the file",
         )  # fmt: skip
         if f"{name}{SUFFIX}" in columns:
-            result.explanations[name] = [_explanation(cell) for cell in columns[f"{name}{SUFFIX}"]]
+            result.explanations[name] = [
+                _explanation(cell, name, result.ids[row]) for row, cell in enumerate(columns[f"{name}{SUFFIX}"])
+            ]
     return result
 
 
-def _explanation(cell: Any) -> Explanation | None:
+def _explanation(cell: Any, name: str, row: str) -> Explanation | None:
     """A cell of reasons: plain data, or JSON in a text."""
-    if isinstance(cell, str):
-        cell = json.loads(cell) if cell.strip() else None
-    return Explanation.from_dict(cell) if isinstance(cell, Mapping) else None
+    try:
+        if isinstance(cell, str):
+            cell = json.loads(cell) if cell.strip() else None
+        return Explanation.from_dict(_filled(cell)) if isinstance(cell, Mapping) else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"the reasons of '{name}' for caption '{row}' cannot be read ({error}); score the captions again, "
+            "or name metrics with `metrics=NAMES`"
+        ) from error
+
+
+def _filled(value: Any) -> Any:
+    """Plain data without its nulls: tables give every row the fields that any row has."""
+    if isinstance(value, Mapping):
+        return {key: _filled(item) for key, item in value.items() if item is not None}
+    return [_filled(item) for item in value] if isinstance(value, list) else value

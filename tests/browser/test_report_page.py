@@ -1,0 +1,428 @@
+"""The report in a real browser, from disk: by mouse and by keyboard, wide and narrow, light and dark.
+
+Needs Debian's chromium and chromium-driver and the group `browser` (selenium, axe-core-python); skipped with a reason
+without them. Whatever the browser complains about (errors of the script, refused loads) fails the test.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from vericap.core import shipped
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.io import load_systems
+from vericap.metrics.registry import resolve
+from vericap.report.site import of_run, write_site
+from vericap.run.engine import Run
+
+pytest.importorskip("selenium", reason="selenium is not installed (pip install 'vericap[browser]')")
+
+import chromium
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+pytestmark = chromium.needed
+
+DEMO = shipped.ROOT / "demo"
+SYSTEMS = ("careful", "terse", "inventive")
+BAD = '</script><script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
+
+
+class Browser(chromium.Browser):
+    """A browser that knows the report."""
+
+    def open(self, folder: Path, address: str = "") -> None:
+        self.driver.get("about:blank")
+        self.driver.get((folder / "index.html").as_uri() + address)
+        self.until(lambda: self.run("return document.body.dataset.ready"))
+
+    def until(self, done: Callable[[], Any]) -> Any:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            found = done()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError("nothing happened within 20 seconds")
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.run("return [...document.querySelectorAll(arguments[0])].map(n => n.textContent)", selector))
+
+    @property
+    def focused(self) -> WebElement:
+        return self.driver.switch_to.active_element
+
+    def hash(self) -> str:
+        return str(self.run("return decodeURIComponent(location.hash)"))
+
+    def screen(self, width: int, height: int, scheme: str = "light") -> None:
+        wide = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(tmp_path_factory.mktemp("browser"), **{"intl.accept_languages": "en"})
+    yield found
+    found.driver.quit()
+
+
+@pytest.fixture
+def browser(shared: Browser) -> Iterator[Browser]:
+    shared.screen(1280, 900)
+    yield shared
+    complaints = shared.complaints()
+    if not shared.driver.current_url.startswith(("data:", "about:")):
+        shared.run("localStorage.clear()")
+    shared.driver.get("about:blank")
+    assert not complaints
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Captions of three systems on bundled photos: words, regions, transport, graphs, n-grams."""
+    folder = tmp_path_factory.mktemp("demo")
+    files = load_systems([DEMO / f"{name}.jsonl" for name in SYSTEMS], [DEMO / "references.jsonl"])
+    settings = Settings(images=DEMO / "photos", cache=folder / "cache")
+    run = Run(resolve("chair,vifidel,spice,rouge-l,bleu-4,lm"), settings)
+    systems = {name: run.name_images(found.samples) for name, found in zip(SYSTEMS, files)}
+    write_site(of_run(systems, run), folder / "report", title="Demo", copy_photos=True)
+    return folder / "report"
+
+
+def many(folder: Path, count: int) -> Path:
+    """A large report of small captions on a few photos."""
+    for number in range(4):
+        Image.new("RGB", (160, 120), (40 * number, 90, 120)).save(folder / f"{number}.jpg")
+    samples = [
+        Sample(f"n{n}", f"a dog number {n} runs" if n % 3 else "a cat", ("a dog runs",), f"{n % 4}.jpg")
+        for n in range(count)
+    ]
+    run = Run(resolve("rouge-l"), Settings(images=folder, cache="off"))
+    write_site(of_run({"x": samples}, run, resamples=10), folder / "many")
+    return folder / "many"
+
+
+# --- overview ----------------------------------------------------------------------------------------------------
+
+
+def test_the_overview_shows_scores_tests_and_findings(browser: Browser, demo: Path) -> None:
+    browser.open(demo)
+    assert browser.texts("#overview h1") == ["Demo"]
+    assert browser.texts("#summary thead th") == ["Metric", *SYSTEMS, "Captions"]
+    aspects = browser.texts("#summary tr.aspect th")
+    assert [text.split("Is it")[0].split("Does it")[0] for text in aspects] == [
+        "Fidelity",
+        "Fluency",
+        "Agreement with references",
+    ]
+    chair = browser.all("#summary tbody:first-of-type tr")[1]
+    assert chair.find_element(By.TAG_NAME, "a").text == "chair"
+    assert [cell.text for cell in chair.find_elements(By.CSS_SELECTOR, ".value")] == ["0.000", "0.000", "0.806"]
+    (mark,) = chair.find_elements(By.CSS_SELECTOR, ".down")
+    assert mark.accessible_name == "significantly worse than careful"
+    assert len(browser.all("svg.histogram")) == 6
+    assert browser.all(".duel")[0].get_attribute("aria-label") == "0 wins, 12 ties, 0 losses"
+    words = browser.texts("#overview .ranking .weak")
+    assert "dog" in words
+    signature = chair.find_element(By.TAG_NAME, "summary")
+    signature.click()
+    assert "metric:chair|" in chair.find_element(By.TAG_NAME, "code").text
+
+
+def test_a_finding_leads_to_its_captions(browser: Browser, demo: Path) -> None:
+    browser.open(demo)
+    link = next(node for node in browser.all("#overview .ranking a") if node.text.startswith("dog"))
+    link.click()
+    browser.until(lambda: browser.seen("captions"))
+    assert browser.hash() == "#captions?weak=dog"
+    shown = browser.until(lambda: browser.texts(".entry .text"))
+    assert len(shown) == 2
+    assert all("dog" in text for text in shown)
+    assert browser.text("found") == "2 of 36 captions"
+    browser["clear"].click()
+    browser.until(lambda: browser.text("found") == "36 of 36 captions")
+
+
+# --- captions ----------------------------------------------------------------------------------------------------
+
+
+def test_sort_filter_and_search(browser: Browser, demo: Path) -> None:
+    browser.open(demo, "#captions")
+    first = browser.texts(".entry .text")[0]
+    assert first.startswith("A smiling woman")
+    browser["sort"].send_keys("chair, worst first")
+    browser.until(lambda: "sort=chair" in browser.hash())
+    browser.until(lambda: browser.texts(".entry .meta .key")[0] == "inventive")
+    scores = [float(text) for text in browser.texts(".entry .mini:first-child .value")]
+    assert scores == sorted(scores, reverse=True)  # lower is better: the worst is the highest
+    browser["system-filter"].send_keys("careful")
+    browser.until(lambda: browser.text("found") == "12 of 36 captions")
+    browser["search"].send_keys("spoon")
+    browser.until(lambda: browser.text("found") == "2 of 36 captions")
+    assert browser.focused.get_attribute("id") == "search"  # typing goes on
+    kept = browser.driver.current_url
+    browser.driver.get("about:blank")
+    browser.driver.get(kept)  # the address holds the state
+    browser.until(lambda: browser.run("return document.body.dataset.ready"))
+    assert browser.text("found") == "2 of 36 captions"
+    assert browser["search"].get_attribute("value") == "spoon"
+    assert browser["sort"].get_attribute("value") == "chair"
+    browser.driver.back()
+
+
+def test_ranges_problems_and_differences(browser: Browser, demo: Path) -> None:
+    browser.open(demo, "#captions")
+    browser["more"].find_element(By.TAG_NAME, "summary").click()
+    field = browser["from-chair"]
+    assert field.accessible_name == "chair at least"
+    field.send_keys("0.5", Keys.TAB)
+    browser.until(lambda: "range.chair=0.5~" in browser.hash())
+    assert browser.text("found") == "12 of 36 captions"
+    assert set(browser.texts(".entry .meta .key")) == {"inventive"}
+    browser.open(demo, "#captions?problem=1")
+    assert browser.text("found") == "12 of 36 captions"
+    browser.open(demo, "#captions?system=inventive&sort=gap:0:2:rouge-l")
+    ids = browser.texts(".entry .meta span:nth-child(2)")
+    rows = browser.run("return vericapReport.rows.scores['rouge-l']")
+    order = browser.run("return vericapReport.rows.ids")
+    gaps = [rows[24 + order.index(name)] - rows[order.index(name)] for name in ids]
+    assert gaps == sorted(gaps, reverse=True)
+    browser.open(demo, "#captions?as=grid")
+    assert len({round(node.location["x"]) for node in browser.all(".entry")}) > 3
+    browser.open(demo, "#captions?q=nothing-has-this")
+    assert "No caption fits" in browser.text("viewport")
+
+
+def test_ten_thousand_captions_stay_smooth(browser: Browser, tmp_path: Path) -> None:
+    browser.open(many(tmp_path, 10_000), "#captions?sort=rouge-l")
+    assert browser.text("found") == "10000 of 10000 captions"
+    assert len(browser.all(".entry")) < 30  # rows that nobody sees do not exist
+    frames = browser.driver.execute_async_script(
+        """
+        const done = arguments[0], view = document.getElementById("viewport"), times = [];
+        let last = performance.now(), step = 0;
+        const frame = (now) => {
+          times.push(now - last); last = now; step += 1;
+          view.scrollTop = step * view.scrollHeight / 120;
+          if (step < 120) requestAnimationFrame(frame); else done(times.slice(2));
+        };
+        requestAnimationFrame(frame);
+        """
+    )
+    assert sorted(frames)[len(frames) // 2] < 50, frames
+    browser.until(lambda: "number 9998" in " ".join(browser.texts(".entry .text")) or browser.all(".entry"))
+    assert len(browser.all(".entry")) < 30
+    ends = browser.run("return [...document.querySelectorAll('.entry')].map(n => n.getAttribute('aria-posinset'))")
+    assert "10000" in ends
+    browser.until(lambda: all(node.get_attribute("src") for node in browser.all(".entry img")))
+
+
+# --- one caption ---------------------------------------------------------------------------------------------------
+
+
+def test_a_word_shows_its_region_and_who_judged_it(browser: Browser, demo: Path) -> None:
+    browser.open(demo, "#captions?q=sleep+together")
+    browser.all(".entry a")[0].click()
+    browser.until(lambda: browser.seen("caption"))
+    words = {node.text: node for node in browser.all("#candidate .word")}
+    assert {"dog", "couch"} <= {
+        text.strip() for text in browser.texts("#candidate .weak") for text in [text.split(" (")[0]]
+    }
+    assert browser.all("#frames rect") == []
+    ActionChains(browser.driver).move_to_element(words["cat"]).perform()
+    (frame,) = browser.until(lambda: browser.all("#frames rect"))
+    box = [float(frame.get_attribute(name)) for name in ("x", "y", "width", "height")]
+    assert box[2] > 500  # the cat fills the photo
+    assert box[3] > 500
+    photo, drawn = browser["photo"].rect, frame.rect
+    assert photo["x"] - 3 <= drawn["x"]
+    assert drawn["x"] + drawn["width"] <= photo["x"] + photo["width"] + 3
+    assert "chair 1.00 image" in browser.text("evidence").replace("\n", " ")
+    ActionChains(browser.driver).move_to_element(browser.all("#candidate .word.weak")[-1]).perform()
+    browser.until(lambda: "not supported" in browser.text("evidence"))
+    assert browser.all("#frames rect") == []  # nothing in the photo supports a couch
+    assert browser.run("return document.getElementById('photo').naturalWidth") > 300
+    style = browser.run(
+        "const word = document.querySelector('#candidate .weak');"
+        "return [getComputedStyle(word).textDecorationStyle, getComputedStyle(word, '::after').content]"
+    )
+    assert style == ["wavy", '"✗"']  # a mark, not colour alone
+
+
+def test_reasons_of_every_kind(browser: Browser, demo: Path) -> None:
+    browser.open(demo, "#caption?row=2.coffee")
+    titles = browser.texts("#caption .panel h2")
+    for wanted in ("Scores", "Word by word", "Transport · vifidel", "Scene graphs · spice", "What was matched · spice"):
+        assert wanted in titles
+    assert any(title.startswith("Words in a row shared") for title in titles)
+    assert "cup → cup" in browser.all("svg.transport")[0].get_attribute("aria-label")
+    matched = browser.run("return document.querySelectorAll('svg.graph .node.matched').length")
+    alone = browser.run("return document.querySelectorAll('svg.graph .node.alone').length")
+    assert matched > 0
+    assert alone > 0
+    green = browser.texts(".reference-list mark.gone")
+    assert "spoon" in green
+    assert "cup" not in green  # the caption says it
+    for name in ("chair", "vifidel", "spice", "rouge-l", "bleu-4", "lm"):
+        (line,) = [node for node in browser.all(".scoreline") if node.text.startswith(name)]
+        line.find_element(By.TAG_NAME, "summary").click()
+        assert f"metric:{name}|" in line.text
+    assert len(browser.texts("#caption .plain li")) == 2  # the other two systems
+    browser["judge"].send_keys("rouge-l")
+    browser.until(lambda: len(browser.all("#candidate .weak")) > 3)
+
+
+def test_by_keyboard_alone(browser: Browser, demo: Path) -> None:
+    browser.open(demo)
+    browser.press(Keys.TAB)
+    assert browser.focused.text == "Skip to content"
+    browser.press(Keys.ENTER)
+    assert browser.focused.get_attribute("id") == "main"
+    browser.press("/")
+    browser.until(lambda: browser.focused.get_attribute("id") == "search")
+    browser.press("cat")
+    browser.until(lambda: "of 36" in browser.text("found") and browser.text("found") != "36 of 36 captions")
+    found = int(browser.text("found").split()[0])
+    browser.press(Keys.ESCAPE)
+    for _ in range(20):
+        browser.press(Keys.TAB)
+        if browser.run("return Boolean(document.activeElement.closest('.entry'))"):
+            break
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    text = browser.run("return document.activeElement.querySelector('.text').textContent")
+    browser.press(Keys.ENTER)
+    browser.until(lambda: browser.seen("caption"))
+    assert browser.text("place") == f"3 of {found}"
+    assert browser.run("return document.getElementById('told').textContent").endswith(text)
+    browser.press(Keys.ARROW_RIGHT)
+    browser.until(lambda: browser.text("place") == f"4 of {found}")
+    browser.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    browser.until(lambda: browser.text("place") == f"2 of {found}")
+    for _ in range(20):
+        browser.press(Keys.TAB)
+        if "word" in (browser.focused.get_attribute("class") or "").split():
+            break
+    word = browser.focused.text
+    assert word in browser.text("evidence")
+    browser.press(Keys.ESCAPE)
+    browser.until(lambda: browser.seen("captions"))
+    browser.until(lambda: browser.run("return Boolean(document.activeElement.closest('.entry'))"))
+    place = browser.run("return document.activeElement.closest('.entry').getAttribute('aria-posinset')")
+    assert place == "2"  # back where one was
+
+
+# --- whoever looks, wherever ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", ["#overview", "#captions?weak=*", "#captions?as=grid", "#caption?row=2.chelsea"])
+def test_no_fault_for_axe(browser: Browser, demo: Path, address: str, scheme: str) -> None:
+    package = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed (vericap[browser])")
+    script = (Path(package.__file__).parent / "axe.min.js").read_text("utf-8")
+    browser.screen(1280, 900, scheme)
+    browser.open(demo, address)
+    browser.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": script})  # the page's policy allows no script
+    found = browser.driver.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {preload: false}).then(r => done(r.violations.map("
+        "v => `${v.impact} ${v.id}: ${v.nodes.map(n => n.html.slice(0, 120)).join(' | ').slice(0, 400)}`)))"
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_no_width_needs_sideways_scrolling(browser: Browser, demo: Path, width: int) -> None:
+    browser.screen(width, 800)
+    for address in ("#overview", "#captions?weak=*", "#caption?row=2.coffee"):
+        browser.open(demo, address)
+        assert browser.run("return document.documentElement.scrollWidth") <= width, address
+    entry = browser.all("#candidate .word")[1]
+    entry.click()
+    assert entry.text in browser.text("evidence")
+
+
+def test_japanese(browser: Browser, tmp_path: Path) -> None:
+    samples = [
+        Sample("犬", "犬が芝生を走る。", ("犬が走っている。",)),
+        Sample("猫", "猫が眠る。", ("犬が走っている。",)),
+    ]
+    run = Run(resolve("bleu-1,rouge-l"), Settings(lang="ja", tokenizer="char", cache="off"))
+    write_site(of_run({"私の": samples}, run, resamples=10), tmp_path / "r")
+    browser.open(tmp_path / "r", "#caption?row=0.猫")
+    assert browser.run("return document.getElementById('candidate').textContent").startswith("猫")
+    assert browser["candidate"].get_attribute("lang") == "ja"
+    browser["language"].click()
+    browser.until(lambda: browser.run("return document.documentElement.lang") == "ja")
+    assert browser.text("to-overview") == "概要"
+    browser["to-overview"].click()
+    browser.until(lambda: browser.seen("overview"))
+    assert "スコア" in browser.texts("#overview h2")
+    browser.driver.refresh()
+    browser.until(lambda: browser.run("return document.body.dataset.ready"))
+    assert browser.text("to-captions") == "キャプション"  # the choice is kept
+
+
+def test_captions_are_text(browser: Browser, tmp_path: Path) -> None:
+    samples = [Sample(f"{BAD}{n}", f"{BAD} 🐕 dog {n}", (BAD, "a 🐕 dog"), "x.jpg") for n in range(3)]
+    other = [Sample(sample.id, "a cat", sample.references) for sample in samples]
+    run = Run(resolve("rouge-l,meteor,spice"), Settings(cache="off"))
+    write_site(of_run({BAD: samples, "b": other}, run), tmp_path / "r", title=BAD)
+    browser.open(tmp_path / "r")
+    for address in ("#overview", "#captions", "#captions?as=grid", "#captions?weak=*"):
+        browser.open(tmp_path / "r", address)
+    browser.all(".entry a")[0].click()
+    browser.until(lambda: browser.seen("caption"))
+    assert browser.run("return window.hit") is None
+    assert browser.run("return document.querySelectorAll('main script, main img[src=x]').length") == 0
+    weak = [text.split(" (")[0] for text in browser.texts("#candidate .word")]
+    assert "dog" in weak  # places count letters, not halves of them
+    browser.run("const s = document.createElement('script'); s.textContent = 'window.hit = 4'; document.body.append(s)")
+    browser.run("new Image().src = 'http://127.0.0.1:9/x.png'")
+    assert browser.run("return window.hit") is None
+    refused = browser.complaints()
+    assert len(refused) == 2
+    assert all("Content Security Policy" in text for text in refused)
+
+
+def test_a_moved_report_still_shows_thumbnails(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (600, 400), "green").save(tmp_path / "photos" / "x.jpg")
+    run = Run(resolve("rouge-l"), Settings(images=tmp_path / "photos", cache="off"))
+    write_site(of_run({"x": [Sample("1", "a dog", ("a dog",), "x.jpg")]}, run, resamples=10), tmp_path / "r")
+    browser.open(tmp_path / "r", "#caption?row=0.1")
+    width = "return document.getElementById('photo').naturalWidth"
+    browser.until(lambda: browser.run(width) == 600)
+    (tmp_path / "photos" / "x.jpg").unlink()
+    browser.open(tmp_path / "r", "#caption?row=0.1")
+    browser.until(lambda: browser.run(width) == 128)
+    assert "thumbnail" in browser.driver.find_element(By.CSS_SELECTOR, ".photo").text
+    assert all("ERR_FILE_NOT_FOUND" in text for text in browser.complaints())
+    (tmp_path / "r" / "data" / "rows.js").unlink()
+    browser.driver.refresh()
+    browser.until(lambda: browser.seen("notice"))
+    assert "Was the whole folder copied?" in browser.text("notice")
+    browser.complaints()
+
+
+def test_it_prints(browser: Browser, demo: Path) -> None:
+    browser.open(demo, "#caption?row=2.coffee")
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    assert len(printed) > 20_000
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    assert not browser["top"].is_displayed()
+    assert browser["candidate"].is_displayed()
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
