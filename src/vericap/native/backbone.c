@@ -33,15 +33,19 @@ typedef void (*Pointwise)(const Layer *, const uint8_t *, int, int, uint8_t *, i
 typedef void (*Depthwise)(const Layer *, const uint8_t *, Shape, int, int, uint8_t *, uint8_t *);
 
 #if BUILT
-/* EACH: the vectors of a row; ROWS: the rows of a tile. */
+/* EACH: the vectors of a row; SUMS: four of them, as arguments; ROWS: the rows of a tile of n vectors. */
+#define SUMS1(r) s##r##0, s##r##0, s##r##0, s##r##0
+#define SUMS2(r) s##r##0, s##r##1, s##r##0, s##r##0
+#define SUMS3(r) s##r##0, s##r##1, s##r##2, s##r##0
+#define SUMS4(r) s##r##0, s##r##1, s##r##2, s##r##3
 #define EACH1(M, r) M(r, 0)
 #define EACH2(M, r) EACH1(M, r) M(r, 1)
 #define EACH3(M, r) EACH2(M, r) M(r, 2)
 #define EACH4(M, r) EACH3(M, r) M(r, 3)
-#define ROWS4(M, EACH) M(0, EACH) M(1, EACH) M(2, EACH) M(3, EACH)
-#define ROWS6(M, EACH) ROWS4(M, EACH) M(4, EACH) M(5, EACH)
-#define ROWS8(M, EACH) ROWS6(M, EACH) M(6, EACH) M(7, EACH)
-#define ROWS12(M, EACH) ROWS8(M, EACH) M(8, EACH) M(9, EACH) M(10, EACH) M(11, EACH)
+#define ROWS4(M, n) M(0, n) M(1, n) M(2, n) M(3, n)
+#define ROWS6(M, n) ROWS4(M, n) M(4, n) M(5, n)
+#define ROWS8(M, n) ROWS6(M, n) M(6, n) M(7, n)
+#define ROWS12(M, n) ROWS8(M, n) M(8, n) M(9, n) M(10, n) M(11, n)
 
 #define NAME(x) x##_vnni
 #define TARGET __attribute__((target("avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
@@ -73,8 +77,19 @@ __attribute__((always_inline)) TARGET static inline __m256i dot8_vnni(__m256i su
 #define CLAMP(x) _mm512_min_epi32(_mm512_max_epi32(x, _mm512_setzero_si512()), _mm512_set1_epi32(255))
 #define BYTES(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define STORE(p, x) _mm_storeu_si128((__m128i *)(p), _mm512_cvtusepi32_epi8(_mm512_max_epi32(x, _mm512_setzero_si512())))
+#define STORE_ROW(p, count, v0, v1, v2, v3) store_row_vnni(p, count, v0, v1, v2, v3)
+/* Packing interleaves fours of the vectors; one permutation puts them in order. */
+__attribute__((always_inline)) TARGET static inline void store_row_vnni(uint8_t *to, int count, __m512i v0, __m512i v1, __m512i v2,
+                                                                        __m512i v3) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(v0, v1), _mm512_packs_epi32(v2, v3));
+    bytes = _mm512_permutexvar_epi32(order, bytes);
+    if (count == 4) _mm512_storeu_si512((void *)to, bytes);
+    else _mm512_mask_storeu_epi8(to, (__mmask64)((1ull << (16 * count)) - 1), bytes);
+}
 #include "backbone_kernels.h"
 #undef NAME
+#undef STORE_ROW
 #undef TARGET
 #undef LANES
 #undef GROUP

@@ -11,18 +11,24 @@
 #define READ(r, v) VEC b##v = LOAD(w + v * LANES * 4);
 #define STEP(r, v) s##r##v = DOT(s##r##v, x, b##v);
 #define WRITE(r, v) NAME(write)(l, s##r##v, at + v * LANES, out + (size_t)r * out_width, skip ? skip + (size_t)r * out_width : NULL);
-#define DECLARE_ROW(r, EACH) EACH(DECLARE, r)
-#define STEP_ROW(r, EACH) { VEC x = NAME(four)(a + (size_t)r * width + k); EACH(STEP, r) }
-#define WRITE_ROW(r, EACH) EACH(WRITE, r)
+#define DECLARE_ROW(r, n) EACH##n(DECLARE, r)
+#define STEP_ROW(r, n) { VEC x = NAME(four)(a + (size_t)r * width + k); EACH##n(STEP, r) }
+#define SKIP_ROW(r, n) EACH##n(WRITE, r)
+#ifdef STORE_ROW
+#define WRITE_ROW(r, n) NAME(write_row)(l, n, SUMS##n(r), at, out + (size_t)r * out_width);
+#else
+#define WRITE_ROW(r, n) SKIP_ROW(r, n)
+#endif
 #define TILE(rows, vectors) \
     TARGET static void NAME(tile##rows##x##vectors)(const Layer *l, const uint8_t *a, int width, const int8_t *w, int at, \
                                                     uint8_t *out, int out_width, const uint8_t *skip) { \
-        ROWS##rows(DECLARE_ROW, EACH##vectors) \
+        ROWS##rows(DECLARE_ROW, vectors) \
         for (int k = 0; k < l->in; k += 4, w += vectors * LANES * 4) { \
             EACH##vectors(READ, 0) \
-            ROWS##rows(STEP_ROW, EACH##vectors) \
+            ROWS##rows(STEP_ROW, vectors) \
         } \
-        ROWS##rows(WRITE_ROW, EACH##vectors) \
+        if (skip) { ROWS##rows(SKIP_ROW, vectors) } \
+        else { ROWS##rows(WRITE_ROW, vectors) } \
     }
 
 /* Four bytes of a pixel in every lane. */
@@ -42,6 +48,19 @@ INLINE void NAME(write)(const Layer *l, VEC sum, int at, uint8_t *out, const uin
     }
     STORE(out + at, value);
 }
+
+#ifdef STORE_ROW
+/* All vectors of a row, rounded and packed together: `count` of them are written. */
+INLINE void NAME(write_row)(const Layer *l, int count, VEC s0, VEC s1, VEC s2, VEC s3, int at, uint8_t *out) {
+    const float *scale = l->scale + at;
+    VEC zero = BROADCAST(l->zero);
+    VEC v0 = ADD(TO_INT(MULTIPLY(TO_FLOAT(s0), LOADF(scale))), zero), v1 = v0, v2 = v0, v3 = v0;
+    if (count > 1) v1 = ADD(TO_INT(MULTIPLY(TO_FLOAT(s1), LOADF(scale + LANES))), zero);
+    if (count > 2) v2 = ADD(TO_INT(MULTIPLY(TO_FLOAT(s2), LOADF(scale + 2 * LANES))), zero);
+    if (count > 3) v3 = ADD(TO_INT(MULTIPLY(TO_FLOAT(s3), LOADF(scale + 3 * LANES))), zero);
+    STORE_ROW(out + at, count, v0, v1, v2, v3);
+}
+#endif
 
 #if GROUP == 4
 TILE(12, 1)
@@ -195,6 +214,7 @@ TARGET static void NAME(depthwise)(const Layer *l, const uint8_t *in, Shape s, i
 #undef DECLARE_ROW
 #undef STEP_ROW
 #undef WRITE_ROW
+#undef SKIP_ROW
 #undef TILE
 #undef FOUR
 #undef AT
