@@ -63,3 +63,24 @@ def test_a_japanese_caption_has_no_blanks(capsys: pytest.CaptureFixture[str]) ->
 def test_a_caption_longer_than_a_file_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", "a " + "very " * 2000 + "tall man"]) == 0
     assert "man" in capsys.readouterr().out
+
+
+def test_convention_factual(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["parse", "a man holding two tennis rackets", "--convention", "factual", "--json", "--cache", "off"]) == 0
+    )
+    record = json.loads(capsys.readouterr().out)
+    assert list(record) == ["id", "caption", "objects", "attributes", "relations"]
+    assert record["objects"] == ["man", "tennis rackets"]
+    assert record["attributes"] == [["tennis rackets", "2"]]
+    assert record["relations"] == [["man", "hold", "tennis rackets"]]
+    assert main(["parse", "a dog", "--convention", "factual", "--talk"]) == 2
+    assert "factual" in capsys.readouterr().err
+
+
+def test_talk_about_the_picture_is_kept_where_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The image features a dog on a couch"
+    assert main(["parse", text, "--json", "--cache", "off", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["objects"] == ["dog", "couch"]
+    assert main(["parse", text, "--json", "--talk", "--cache", "off", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["objects"] == ["image", "dog", "couch"]

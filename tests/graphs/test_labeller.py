@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,16 @@ def test_numpy_computes_what_torch_does() -> None:
     verbs = module.verbs(scores.states, pairs).argmax(-1).tolist()
     rows, subjects, targets = pairs.numpy().T
     assert ours._verbs(states, rows, subjects, targets).tolist() == verbs
+
+
+def test_agreement_with_people(data_dir: Path) -> None:
+    from vericap.core.settings import Settings
+    from vericap.meta.datasets import factual
+    from vericap.meta.parsing import evaluate_parser
+
+    found = evaluate_parser(factual.read(data_dir / "factual"), settings=Settings(cache="off"), resamples=0)
+    assert found.match.value > 0.65
+    assert found.estimates["all tuples"]["f1"].value > 0.86
+    (own,) = found.others
+    assert own.match.value > 0.56
+    assert own.estimates["all tuples"]["f1"].value > 0.8

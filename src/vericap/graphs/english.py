@@ -23,9 +23,10 @@ from vericap.graphs.english_states import quicken
 from vericap.graphs.scene_graph import FACTUAL, OWN, SceneGraph
 from vericap.graphs.spacy_import import import_spacy, load_english
 
-VERSION = "3"  # part of cache keys: raise it when the rules change
+VERSION = "4"  # part of cache keys: raise it when the rules change
 SHIPPED = "spacy-en"
 _BATCH = 256
+_LABELLED = 4096  # captions labelled together: those of one length are computed at once
 _LONGEST = 5000  # characters; a caption beyond this is cut
 _NEEDED = ("tagger", "parser")
 _SYMBOLS = frozenset({"So", "Sk", "Cs", "Co", "Cn", "Cf"})
@@ -174,7 +175,7 @@ def iterate(
 ) -> Iterator[SceneGraph]:
     """Scene graphs one after the other, with memory that does not grow with their number."""
     if convention == FACTUAL:
-        for part in _parts(texts, batch_size):
+        for part in _parts(texts, max(batch_size, _LABELLED)):
             yield from labeller.parse_many(part)
         return
     nlp = pipeline(parser)

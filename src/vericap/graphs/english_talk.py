@@ -29,7 +29,7 @@ _NEVER_SEEN = _words(
 _SOMETIMES = _words(
     """touch sense feel feeling appeal charm setting environment experience moment scene image picture display look
     element aspect theme contrast focus focal addition interest depth view essence beauty visual character presence
-    impact energy air variety moment story"""
+    impact energy air variety story situation location"""
 )
 _FOCUS = _words("focus subject point highlight centerpiece attention")
 _FOCAL = _words("main central primary focal key")

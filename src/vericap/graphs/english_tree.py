@@ -15,6 +15,7 @@ MODIFIER = frozenset({"compound", "nmod", "amod", "npadvmod", "nummod", "quantmo
 SUBJECT = frozenset({"nsubj", "nsubjpass"})
 PREPOSITION = frozenset({"prep", "agent", "dative"})
 RELATIVE = frozenset({"WDT", "WP", "WP$"})
+LIVING = frozenset({"person", "animal"})
 
 
 class Tree:
@@ -225,13 +226,13 @@ class Tree:
             head = self.heads[head]
             if carried and self.tags[head] in VERB_TAGS:
                 return None
-        if self.tags[head] in VERB_TAGS and self.deps[noun] == "pobj":
+        if self.tags[head] in VERB_TAGS and (self.deps[noun] == "pobj" or self.names[noun] in lexicon.SPENT):
             found = self.subjects(head)
         elif self.names[head] or head in self.quantified:
             found = self.entities(head, until=verb)
         else:
             return None
-        living = bool(found) and lexicon.kind(found[0]) in ("person", "animal")
+        living = bool(found) and lexicon.kind(found[0]) in LIVING
         return found if living else None
 
     def subjects(self, verb: int) -> list[str]:
@@ -262,10 +263,18 @@ class Tree:
                 return self.entities(given[0])
         if head != verb and self.tags[head] in VERB_TAGS:
             shown = self.shown(head) if dep == "advcl" and verb > head else []
-            return shown or self.subjects(head)
+            return self._acting(shown, head, verb) if shown else self.subjects(head)
         if dep in ("advcl", "conj", "xcomp", "dep", "oprd") and head != verb:
             return self.subjects(head) if self.deps[head] == "acomp" else self._chain_or_none(head)
         return []
+
+    def _acting(self, shown: list[str], head: int, verb: int) -> list[str]:
+        """ "features a room with a dog on a chair, looking out": the dog looks."""
+        if any(lexicon.kind(name) in LIVING for name in shown):
+            return shown
+        names = (self.names[place] for place in range(verb - 1, head, -1))
+        living = next((name for name in names if name and lexicon.kind(name) in LIVING), "")
+        return [living] if living else shown
 
     def shown(self, verb: int) -> list[str]:
         """What "the image features" features: later phrases are about that, not about the image."""

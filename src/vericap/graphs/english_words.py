@@ -68,6 +68,8 @@ COMPOUND_PREPOSITIONS = frozenset(
 # Parts of a thing that say where something is: "at the bottom of the hill", "on the left side of the road".
 SIDES = _words("top bottom side sides edge middle center centre corner front back end ends base foot rear left right")
 SIDED = _words("at on in along near to by from toward towards down up around")
+# What people have while they do something: "enjoying his time playing".
+SPENT = _words("time fun day moment break")
 # What says of glasses that they are worn.
 WORN = _words("eye reading prescription dark sun wire-rimmed rimmed horn-rimmed safety 3d 3-d black-rimmed")
 # Said of all nouns before them: "a man and a dog walking", "a knife and a fork lying on a plate".
