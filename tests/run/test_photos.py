@@ -85,9 +85,9 @@ def score(settings: Settings, names: Sequence[str] = NAMES) -> Result:
     return Run(resolve(IMAGE_METRICS), settings).score(samples)
 
 
-def values(result: Result) -> dict[str, str]:
+def values(result: Result) -> dict[str, list[str]]:
     """Every number to its last digit; a photo that is not judged equals itself."""
-    return {name: repr(found.values.tolist()) for name, found in result.statistics.items()}
+    return {name: list(map(repr, found.values.tolist())) for name, found in result.statistics.items()}
 
 
 def test_a_run_decodes_each_photo_once_and_opens_each_network_once(tmp_path: Path) -> None:
