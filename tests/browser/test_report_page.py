@@ -25,6 +25,7 @@ from vericap.run.engine import Run
 pytest.importorskip("selenium", reason="selenium is not installed (pip install 'vericap[browser]')")
 
 import chromium
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -48,7 +49,10 @@ class Browser(chromium.Browser):
     def until(self, done: Callable[[], Any]) -> Any:
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            found = done()
+            try:
+                found = done()
+            except (StaleElementReferenceException, NoSuchElementException):
+                found = None  # the page drew itself anew in between
             if found:
                 return found
             time.sleep(0.05)
@@ -59,6 +63,12 @@ class Browser(chromium.Browser):
 
     def texts(self, selector: str) -> list[str]:
         return list(self.run("return [...document.querySelectorAll(arguments[0])].map(n => n.textContent)", selector))
+
+    def text(self, name: str) -> str:
+        """In one step: the page may draw itself anew between finding an element and reading it."""
+        return str(
+            self.run("const n = document.getElementById(arguments[0]); return n ? n.innerText.trim() : ''", name)
+        )
 
     @property
     def focused(self) -> WebElement:
@@ -158,6 +168,18 @@ def test_a_finding_leads_to_its_captions(browser: Browser, demo: Path) -> None:
     browser.until(lambda: browser.text("found") == "36 of 36 captions")
 
 
+@pytest.mark.parametrize("address", ["#overview", "#captions", "#captions?as=grid", "#caption?row=2.coffee"])
+def test_nothing_unsaid_is_shown(browser: Browser, demo: Path, address: str) -> None:
+    """No `null`, `undefined` or `NaN` of the script reaches the screen."""
+    browser.open(demo, address)
+    if "row" in address:
+        for word in browser.all("#candidate .word"):
+            word.click()
+            assert not {"null", "undefined", "NaN"} & set(browser.text("evidence").split())
+    shown = set(browser.run("return document.body.innerText").split())
+    assert not {"null", "undefined", "NaN", "[object"} & shown
+
+
 # --- captions ----------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +192,7 @@ def test_sort_filter_and_search(browser: Browser, demo: Path) -> None:
     browser.until(lambda: browser.texts(".entry .meta .key")[0] == "inventive")
     scores = [float(text) for text in browser.texts(".entry .mini:first-child .value")]
     assert scores == sorted(scores, reverse=True)  # lower is better: the worst is the highest
-    browser["system-filter"].send_keys("careful")
+    browser.until(lambda: browser["system-filter"].send_keys("careful") or True)
     browser.until(lambda: browser.text("found") == "12 of 36 captions")
     browser["search"].send_keys("spoon")
     browser.until(lambda: browser.text("found") == "2 of 36 captions")
@@ -212,20 +234,24 @@ def test_ten_thousand_captions_stay_smooth(browser: Browser, tmp_path: Path) -> 
     browser.open(many(tmp_path, 10_000), "#captions?sort=rouge-l")
     assert browser.text("found") == "10000 of 10000 captions"
     assert len(browser.all(".entry")) < 30  # rows that nobody sees do not exist
-    frames = browser.driver.execute_async_script(
+    spent = browser.driver.execute_async_script(
         """
         const done = arguments[0], view = document.getElementById("viewport"), times = [];
-        let last = performance.now(), step = 0;
-        const frame = (now) => {
-          times.push(now - last); last = now; step += 1;
-          view.scrollTop = step * view.scrollHeight / 120;
-          if (step < 120) requestAnimationFrame(frame); else done(times.slice(2));
+        const next = window.requestAnimationFrame.bind(window);  // the page's own work in a frame, without the painting
+        window.requestAnimationFrame = (work) => next((now) => {
+          const start = performance.now(); work(now); times.push(performance.now() - start);
+        });
+        let step = 0;
+        const frame = () => {
+          step += 1;
+          view.scrollTop = step * view.scrollHeight / 60;
+          if (step < 62) next(frame); else done(times);
         };
-        requestAnimationFrame(frame);
+        next(frame);
         """
     )
-    assert sorted(frames)[len(frames) // 2] < 50, frames
-    browser.until(lambda: "number 9998" in " ".join(browser.texts(".entry .text")) or browser.all(".entry"))
+    assert len(spent) > 30
+    assert sorted(spent)[len(spent) // 2] < 16, spent  # a frame of 60 a second; 3 ms where nobody else computes
     assert len(browser.all(".entry")) < 30
     ends = browser.run("return [...document.querySelectorAll('.entry')].map(n => n.getAttribute('aria-posinset'))")
     assert "10000" in ends
@@ -252,7 +278,7 @@ def test_a_word_shows_its_region_and_who_judged_it(browser: Browser, demo: Path)
     photo, drawn = browser["photo"].rect, frame.rect
     assert photo["x"] - 3 <= drawn["x"]
     assert drawn["x"] + drawn["width"] <= photo["x"] + photo["width"] + 3
-    assert "chair 1.00 image" in browser.text("evidence").replace("\n", " ")
+    assert "chair1.00image" in "".join(browser.text("evidence").split())
     ActionChains(browser.driver).move_to_element(browser.all("#candidate .word.weak")[-1]).perform()
     browser.until(lambda: "not supported" in browser.text("evidence"))
     assert browser.all("#frames rect") == []  # nothing in the photo supports a couch

@@ -71,6 +71,18 @@ def test_who_is_believed_about_a_word() -> None:
     assert evidence({"lm": Explanation("lm", words=(word("dog", 8, 0.0, "language"),))}).weak == ()
 
 
+def test_words_of_any_reference_are_known() -> None:
+    reader = Explanation("meteor", words=(word("dog", 2, 0.0, "references"), word("cow", 8, 0.0, "references")))
+    assert evidence({"meteor": reader}, ["a tree", "The Dog!"]).weak == ((8, 11),)
+
+
+def test_function_words_are_not_left_out() -> None:
+    found = Explanation(
+        "meteor", missing=(MissingContent("with", 0.9), MissingContent("on a"), MissingContent("on Grass", 0.1))
+    )
+    assert evidence({"meteor": found}).gone == ("on grass",)
+
+
 def test_a_verdict_comes_first_when_there_is_one() -> None:
     chair = Explanation("chair", words=(word("dog", 8, 0.0),))
     verdict = Explanation("verdict", words=(word("dog", 8, 0.9),), missing=(MissingContent("Tree", 0.2),))

@@ -19,6 +19,7 @@ from vericap import __version__
 from vericap.core.errors import InputError
 from vericap.core.explanation import Explanation
 from vericap.report.site import summary
+from vericap.report.site.aspects import JUDGES, SURE, ordered
 from vericap.report.site.chunks import rounded, write_chunk, write_text
 from vericap.report.site.content import Content
 from vericap.report.site.photos import EACH, Photos
@@ -135,7 +136,7 @@ class _Site:
                     yield self._detail(samples[row].references, _own(found, place))
 
     def _detail(self, references: Sequence[str], reasons: dict[str, Explanation]) -> dict[str, Any]:
-        seen = evidence(reasons)
+        seen = evidence(reasons, references)
         self.evidence.append(seen)
         self.judges.update(seen.judges)
         return {"references": list(references), "reasons": compact(reasons)}
@@ -195,6 +196,7 @@ class _Site:
             "weak": self._weak_words(),
             "gone": self._most(lambda row, seen: seen.gone),
             "judges": [name for name, _ in self.judges.most_common()],
+            "looked": bool(ordered(self.judges, (*SURE, *JUDGES))),  # else words were only looked for in references
             "flawed": self._flawed(),
             "problems": [*content.problems[:PROBLEMS], *(f"{k}: {v}" for k, v in self.photos.problems.items())],
             "notes": notes,

@@ -69,7 +69,7 @@ const Caption = (() => {
     outline(boxes.slice(0, 1), text, isWeak ? "wrong" : "");
     const judged = used.filter((one) => one.support !== null);
     const box = document.getElementById("evidence");
-    box.replaceChildren(el("strong", { class: isWeak ? "weak" : "" }, text), isWeak ? el("span", { class: "tag alert" }, say("not_supported")) : null,
+    box.replaceChildren(el("strong", { class: isWeak ? "weak" : "" }, text), ...(isWeak ? [el("span", { class: "tag alert" }, say("not_supported"))] : []),
       ...(judged.length ? judged.map((one) => el("span", { class: one.support < WEAK ? "pill wrong" : "pill" }, el("span", {}, one.name), el("b", {}, one.support.toFixed(2)), one.source ? el("small", {}, say(`source_${one.source}`)) : null)) : [el("span", { class: "faint" }, say("word_none"))]));
   }
 

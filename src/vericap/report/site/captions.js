@@ -78,15 +78,17 @@ const Captions = (() => {
 
   // --- one row ---
 
+  const usual = () => [...head.metrics].sort((a, b) => /^bleu-[123]$/.test(a.name) - /^bleu-[123]$/.test(b.name));
+
   // The metrics beside a caption: the one that sorts, the verdict's columns, then one of every aspect.
   function shown(state) {
     const sorting = (state.sort || "").startsWith("gap:") ? state.sort.split(":").slice(3).join(":") : (state.sort || "").replace(/^-/, "");
     const order = [sorting, "verdict", "fidelity", "adequacy", "fluency"].map(metric).filter(Boolean);
     for (const aspect of ["fidelity", "adequacy", "fluency", "references"]) {
-      const own = head.metrics.find((one) => one.aspect === aspect);
+      const own = usual().find((one) => one.aspect === aspect);
       if (own && !order.some((one) => one.aspect === aspect && one !== metric(sorting))) order.push(own);
     }
-    return [...new Set([...order, ...head.metrics])].slice(0, SHOWN);
+    return [...new Set([...order, ...usual()])].slice(0, SHOWN);
   }
 
   // Where a score lies between the worst and the best: 0 to 1.

@@ -2,7 +2,6 @@
 "use strict";
 
 const State = (() => {
-  const { el } = Draw;
   const VIEWS = ["overview", "captions", "caption"];
   const byId = (id) => document.getElementById(id);
   let shown = "";
@@ -45,7 +44,7 @@ const State = (() => {
     notice.hidden = false;
   }
 
-  function frame(state) {
+  function frame(state, rows) {
     byId("title").textContent = vericapReport.head.title;
     byId("language").textContent = Words.code === "ja" ? "English" : "日本語";
     byId("language").lang = Words.code === "ja" ? "en" : "ja";
@@ -57,6 +56,7 @@ const State = (() => {
     byId("to-captions").href = state.view === "caption" ? link("captions", { ...state, row: "" }) : "#captions";
     for (const view of VIEWS) byId(view).hidden = view !== state.view;
     document.body.dataset.view = state.view;
+    document.body.dataset.photos = String(!rows || rows.photos.links.length > 0);
   }
 
   async function route() {
@@ -69,7 +69,7 @@ const State = (() => {
     const again = shown === state.view;
     const before = shown;
     shown = state.view;
-    frame(state);
+    frame(state, rows);
     if (state.view === "overview") Overview.show(byId("overview"), rows);
     else if (state.view === "captions") Captions.show(byId("captions"), rows, state, again);
     else await Caption.show(byId("caption"), rows, state);
@@ -102,7 +102,8 @@ const State = (() => {
     try { kept = localStorage.getItem("vericap-report-language") || ""; } catch { kept = ""; }
     Words.use(kept || (navigator.language || "en").slice(0, 2));
     try {
-      await vericapReport.start();
+      const head = await vericapReport.start();
+      Words.basis(head.looked || !head.judges.length);
       window.addEventListener("hashchange", () => route().catch(failed));
       window.addEventListener("resize", () => Captions.resized(vericapReport.rows, now()));
       document.addEventListener("keydown", keys);

@@ -35,6 +35,8 @@ const Overview = (() => {
   function line(metric) {
     const values = metric.systems.map((own) => own.value).filter((value) => value !== null);
     const ends = metric.systems.flatMap((own) => (own.value === null ? [] : [own.value, ...(own.interval || []).filter((v) => v !== null)]));
+    // One system alone stands on the metric's whole scale; several on one where their differences are seen.
+    if (head.systems.length === 1) ends.push(metric.range[0] === null ? metric.edges[0] : metric.range[0], metric.range[1] === null || metric.range[1] > 3 ? metric.edges[1] : metric.range[1]);
     const best = metric.lower ? Math.min(...values) : Math.max(...values);
     const counts = new Set(metric.systems.map((own) => own.count));
     return el("tr", {},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ IN_REFERENCES = 0.5  # support by a metric that reads references from which on t
 _MISSING, _MATCHES, _MOVES, _GRAPHS, _REGIONS, _WORDS = 12, 20, 30, 6, 6, 40  # most of each, for one metric
 _MOST_GONE = 6  # things left out that a caption is counted under
 _FACTS = 160  # letters of a fact
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Evidence:
     judges: tuple[str, ...] = ()
 
 
-def evidence(reasons: Mapping[str, Explanation]) -> Evidence:
+def evidence(reasons: Mapping[str, Explanation], references: Sequence[str] = ()) -> Evidence:
     """Unsupported words and left-out content of one caption.
 
     Each word is judged by the first metric of `SURE` that says something of it. Of other words, those that the first of
@@ -38,18 +40,23 @@ def evidence(reasons: Mapping[str, Explanation]) -> Evidence:
     sure, seen, read = (
         _support(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS)
     )
-    known = _known(reasons[name] for name in ordered(reasons, READERS))
-    support = {span: value for span, value in seen.items() if span not in known} | sure
-    if not (sure or seen):
-        support = read
-    weak = tuple(sorted(span for span, value in support.items() if value < UNSUPPORTED))
-    names = ordered(reasons, (*SURE, *JUDGES)) if sure or seen else ordered(reasons, READERS)
+    looked = bool(sure or seen)
+    known = _known((reasons[name] for name in ordered(reasons, READERS)), references)
+    graded = {span: value for span, value in (seen if looked else read).items() if span not in known}
+    weak = tuple(sorted(span for span, value in (graded | sure).items() if value < UNSUPPORTED))
+    names = ordered(reasons, (*SURE, *JUDGES) if looked else READERS)
     judges = tuple(name for name in names if reasons[name].words)
+    return Evidence(weak, _gone(reasons), judges)
+
+
+def _gone(reasons: Mapping[str, Explanation]) -> tuple[str, ...]:
+    """What the caption leaves out by the first metric that names anything, the heaviest first."""
     for name in ordered(reasons, OMISSIONS):
-        if reasons[name].missing:
-            heaviest = sorted(reasons[name].missing, key=lambda item: -item.weight)[:_MOST_GONE]
-            return Evidence(weak, tuple(dict.fromkeys(item.text.lower() for item in heaviest)), judges)
-    return Evidence(weak, (), judges)
+        named = [item for item in reasons[name].missing if set(item.text.lower().split()) - ENGLISH]
+        if named:
+            heaviest = sorted(named, key=lambda item: -item.weight)[:_MOST_GONE]
+            return tuple(dict.fromkeys(item.text.lower() for item in heaviest))
+    return ()
 
 
 def _support(found: Iterable[Explanation]) -> dict[tuple[int, int], float]:
@@ -61,10 +68,15 @@ def _support(found: Iterable[Explanation]) -> dict[tuple[int, int], float]:
     return support
 
 
-def _known(found: Iterable[Explanation]) -> set[tuple[int, int]]:
-    """Words that a reference has, by any metric that reads references."""
-    words = (word for explanation in found for word in explanation.words)
-    return {(word.start, word.end) for word in words if word.support is not None and word.support >= IN_REFERENCES}
+def _known(found: Iterable[Explanation], references: Sequence[str]) -> set[tuple[int, int]]:
+    """Words that a reference has: as they are, or by any metric that reads references."""
+    said = set(_WORD.findall(" ".join(references).lower()))
+    return {
+        (word.start, word.end)
+        for explanation in found
+        for word in explanation.words
+        if word.text.lower() in said or (word.support is not None and word.support >= IN_REFERENCES)
+    }
 
 
 def compact(reasons: Mapping[str, Explanation]) -> list[dict[str, Any]]:

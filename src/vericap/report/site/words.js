@@ -21,6 +21,12 @@ const Words = (() => {
     ask_references: ["Does it say what people said?", "人の説明と合うか"],
     unsupported: ["Unsupported words", "裏付けのない語"],
     glance: ["captions with an unsupported word", "裏付けのない語を含むキャプション"],
+    glance_r: ["captions with a word that no reference has", "どの参照文にもない語を含むキャプション"],
+    weak_words_r: ["Most frequent words in no reference", "参照文にない語（頻度順）"],
+    weak_first_r: ["Most words in no reference", "参照文にない語が多い順"],
+    weak_filter_r: ["Word in no reference", "参照文にない語"],
+    not_supported_r: ["in no reference", "参照文になし"],
+    unsupported_r: ["Words in no reference", "参照文にない語"],
     glance_by: ["judged by {0}", "判定: {0}"],
     scores: ["Scores", "スコア"],
     table: ["Table of scores", "スコアの表"],
@@ -131,7 +137,9 @@ const Words = (() => {
     thumbnail_only: ["The photo itself is not here; this is its thumbnail.", "元の写真がないため、縮小画像を表示しています。"],
   };
   let place = 0;
-  const say = (key, ...given) => texts[key][place].replace(/\{(\d)\}/g, (_, n) => String(given[Number(n)]));
+  let looked = true; // whether a metric that looks at the image judged words; else only references were read
+  const say = (key, ...given) => (looked ? texts[key] : texts[`${key}_r`] || texts[key])[place].replace(/\{(\d)\}/g, (_, n) => String(given[Number(n)]));
   const use = (code) => { place = code === "ja" ? 1 : 0; document.documentElement.lang = code === "ja" ? "ja" : "en"; };
-  return { say, use, get code() { return place ? "ja" : "en"; } };
+  const basis = (image) => { looked = image; };
+  return { say, use, basis, get code() { return place ? "ja" : "en"; } };
 })();
