@@ -63,14 +63,14 @@ class Result:
             columns[name] = self[name]
             columns.update({f"{name}.{suffix}": values for suffix, values in statistics.columns.items()})
         for column, undefined in (("problem", True), ("remark", False)):
-            reasons = self._reasons(undefined)
+            reasons = self.row_reasons(undefined)
             if reasons:
                 columns[column] = [reasons.get(row) for row in range(len(self.ids))]
         for name, found in self.explanations.items():
             columns[f"{name}.explanation"] = [None if reason is None else reason.as_dict() for reason in found]
         return columns
 
-    def _reasons(self, undefined: bool) -> dict[int, str]:
+    def row_reasons(self, undefined: bool) -> dict[int, str]:
         """Reasons of rows without a score, or of rows with one; a reason that several metrics share is said once."""
         found: dict[int, dict[str, list[str]]] = {}
         for name, statistics in self.statistics.items():

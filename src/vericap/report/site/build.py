@@ -171,7 +171,7 @@ class _Site:
         found: dict[int, str] = {}
         start = 0
         for result in self.content.results.values():
-            for row, reason in result._reasons(undefined=True).items():
+            for row, reason in result.row_reasons(undefined=True).items():
                 found[start + row] = reason
             start += len(result.ids)
         return found
