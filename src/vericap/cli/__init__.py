@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"vericap: {flags(str(error))}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print("vericap: interrupted", file=sys.stderr)
+        print("vericap: interrupted", file=sys.stderr, flush=True)
+        if arguments is None and "concurrent.futures.process" in sys.modules:
+            os._exit(130)  # threads that mind worker processes may wait for them at the end, and they are gone
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): not an error of ours.

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from glob import escape
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,6 +122,8 @@ class Task:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """A file that is there as a whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    for left in path.parent.glob(f".{escape(path.name)}.*"):  # of a process that was killed: one writes at a time
+        left.unlink(missing_ok=True)
     try:
         write(temporary)
         with temporary.open("rb+") as stream:
