@@ -87,8 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except KeyboardInterrupt:
         print("vericap: interrupted", file=sys.stderr, flush=True)
-        if arguments is None and "concurrent.futures.process" in sys.modules:
-            os._exit(130)  # threads that mind worker processes may wait for them at the end, and they are gone
+        if arguments is None:
+            _leave_soon(130)
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): not an error of ours.
@@ -104,6 +104,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def flags(message: str) -> str:
     """A message of the library, which names arguments (`images=DIR`), as the command line says it (--images DIR)."""
     return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), message)
+
+
+def _leave_soon(code: int, seconds: float = 5.0) -> None:
+    """End the process even where a thread that minds worker processes waits for one that is gone."""
+    from threading import Timer
+
+    watch = Timer(seconds, os._exit, (code,))
+    watch.daemon = True
+    watch.start()
 
 
 def _nearest(word: str) -> str:
