@@ -17,7 +17,7 @@ $(VENV)/full: $(VENV)/plain
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,ja,train,hub,browser]'
 	touch $@
 
-# Scores bundled captions of three systems on bundled photos, prints the tables, writes the result files.
+# Scores bundled captions of three systems on bundled photos, prints the tables, writes the result files and a report.
 demo: $(VENV)/plain
 	$(BIN)/vericap demo --output $(OUT)
 

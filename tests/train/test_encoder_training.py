@@ -102,7 +102,8 @@ def test_a_corpus_is_mixed_distinct_and_the_same_again(files: Path) -> None:
     assert texts == corpus.make(sources(files))
     assert len({item.text.lower() for item in texts}) == len(texts)
     found = {item.source for item in texts}
-    assert found == {"described", "coco", "phrases", "cuts", "corrupted", "long", "words", "glosses", "examples", "listed"}
+    expected = {"described", "coco", "phrases", "cuts", "corrupted", "long", "words", "glosses", "examples", "listed"}
+    assert found == expected
     assert {item.source for item in texts[:80]} == {"described"}  # a corpus cut short has all of them
     assert {item.source for item in texts[80:140]} >= {"coco", "glosses"}
 
