@@ -360,7 +360,7 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:
 
 def test_interrupted_by_the_keyboard(tmp_path: Path) -> None:
     path = tmp_path / "captions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows(6000)), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows(60000)), encoding="utf-8")
     words = ["score", path, "-m", "rouge-l,cider-d", "--shard-records", 20, "-o", tmp_path / "x.jsonl", "--workers", 2]
     run = vericap(*words, start_new_session=True)
     state = tmp_path / "x.jsonl.state"

@@ -66,6 +66,8 @@ def test_spice_takes_spacy_alone(folder: Path) -> None:
 
 
 def test_vse_opens_one_encoder_and_the_backbone(folder: Path) -> None:
-    heavy, opened = fresh(folder, "score", "captions.jsonl", "--metrics", "vse", "--images", str(PHOTOS))
+    heavy, opened = fresh(
+        folder, "score", "captions.jsonl", "--metrics", "vse", "--images", str(PHOTOS), "--cache", "off"
+    )
     assert heavy == {"onnxruntime", "PIL", "tokenizers", "safetensors"}
     assert opened == ["backbone.onnx", "model.onnx"]
