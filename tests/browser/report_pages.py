@@ -11,6 +11,7 @@ import chromium
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
 
 from vericap.core import shipped
 from vericap.core.settings import Settings
@@ -54,6 +55,10 @@ class Browser(chromium.Browser):
         return str(
             self.run("const n = document.getElementById(arguments[0]); return n ? n.innerText.trim() : ''", name)
         )
+
+    def choose(self, name: str, option: str) -> None:
+        """Choose an option of a list by its text; typing it would hang on how fast the browser is."""
+        self.until(lambda: Select(self[name]).select_by_visible_text(option) or True)
 
     @property
     def focused(self) -> WebElement:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -360,9 +361,11 @@ def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:
 
 def test_interrupted_by_the_keyboard(tmp_path: Path) -> None:
     path = tmp_path / "captions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows(60000)), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows(20000)), encoding="utf-8")
     words = ["score", path, "-m", "rouge-l,cider-d", "--shard-records", 20, "-o", tmp_path / "x.jsonl", "--workers", 2]
-    run = vericap(*words, start_new_session=True)
+    # Where the tests run in the background, Ctrl-C is ignored and would be in the new process too.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    run = vericap(*words, start_new_session=True, preexec_fn=heard)
     state = tmp_path / "x.jsonl.state"
     for _ in range(200):
         if list(state.glob("survey-*.json")):
