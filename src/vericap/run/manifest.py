@@ -13,6 +13,7 @@ from vericap.core.version import __version__
 from vericap.run.shards import read_record, write_record
 
 NAME = "manifest.json"
+_PIECES = ("survey-*", "states-*", "merged-*", "scored-*", "bad-*", "statistics-*")  # what a run leaves beside its rows
 _VERSION = 1
 _SAID = {
     "input": "the input has changed",
@@ -63,32 +64,17 @@ class Manifest:
 
     def clear(self) -> None:
         """Remove what an earlier run has left, but nothing else that may lie in the folder."""
-        for kind in (
-            "manifest.json",
-            "survey-*",
-            "states-*",
-            "merged-*",
-            "scored-*",
-            "bad-*",
-            "statistics-*",
-            "part-*",
-        ):
+        self._remove(NAME, *_PIECES, "part-*")
+
+    def _remove(self, *kinds: str) -> None:
+        """Files of some kinds, and what was half written of them."""
+        for kind in kinds:
             for path in [*self.folder.glob(kind), *self.folder.glob(f".{kind}")]:
                 path.unlink(missing_ok=True)
 
     def tidy(self, *, parts: bool) -> None:
         """Remove what a finished run needs no longer; `parts`: its rows are elsewhere."""
-        for kind in (
-            "survey-*",
-            "states-*",
-            "merged-*",
-            "scored-*",
-            "bad-*",
-            "statistics-*",
-            *(["part-*"] if parts else []),
-        ):
-            for path in [*self.folder.glob(kind), *self.folder.glob(f".{kind}")]:
-                path.unlink(missing_ok=True)
+        self._remove(*_PIECES, *(["part-*"] if parts else []))
         for path in self.folder.glob(".part-*"):
             path.unlink(missing_ok=True)
 
