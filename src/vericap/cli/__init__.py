@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from vericap import __version__
@@ -19,14 +20,16 @@ COMMANDS = {
     "merge": "join what several `score --shard` processes have done",
     "compare": "compare systems, with significance",
     "report": "write a report that shows why: opens from disk in a browser",
+    "serve": "a page that judges captions while you type, a JSON API, reports of any size",
     "filter": "keep the captions that meet a condition",
     "parse": "draw or print the scene graphs of captions",
+    "words": "what people would see and say of photos, and where",
     "detect": "find the objects in images",
     "features": "extract region features of images",
     "annotate": "write a page on which people rate captions",
     "meta": "how well do metrics agree with people?",
     "verify": "recompute published values and print the agreement",
-    "train": "train the models: encoder, backbone, vse, scan, faier, faier-plus, lm",
+    "train": "train the models: encoder, backbone, words, vse, scan, faier, faier-plus, lm, ...",
     "vectors": "list, convert and inspect word vectors",
     "df": "count document frequencies for CIDEr",
     "metrics": "list the metrics, or print one metric's card",
@@ -34,14 +37,17 @@ COMMANDS = {
     "doctor": "what is installed, which models are found, what is missing",
 }
 
+LONG = ("score", "compare", "report", "filter", "meta", "verify")  # commands that tell how far they are
 GOOD, BAD_RECORDS, USAGE = 0, 1, 2
 _ARGUMENT = re.compile(r"`([a-z_]+)=([^`]*)`")
 
 
 def parser_for(command: str) -> argparse.ArgumentParser:
     """The parser of one command."""
+    from vericap.cli.parsing import Parser
+
     module = import_module(f"vericap.cli.{command.replace('-', '_')}")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"vericap {command}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -62,7 +68,7 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "`vericap COMMAND --help` tells more; `vericap --version` prints the version.",
+            "`vericap help COMMAND` tells more; `vericap --version` prints the version.",
         ]
     )
 
@@ -70,6 +76,8 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Exit codes: 0 good, 1 finished with bad records, 2 usage or unreadable input."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if len(words) > 1 and words[0] == "help":
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
         print(usage())
         return GOOD if words else USAGE
@@ -77,10 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"vericap {__version__}")
         return GOOD
     if words[0] not in COMMANDS:
-        print(f"vericap: unknown command '{words[0]}'{_nearest(words[0])}\n\n{usage()}", file=sys.stderr)
+        print(f"vericap: {unknown(words[0])} (`vericap help` lists the commands)", file=sys.stderr)
         return USAGE
     try:
-        args = parser_for(words[0]).parse_args(words[1:])
+        with _starting(words):
+            args = parser_for(words[0]).parse_args(words[1:])
         return int(args.run(args))
     except VericapError as error:
         print(f"vericap: {flags(str(error))}", file=sys.stderr)
@@ -101,6 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
 
 
+def _starting(words: Sequence[str]) -> AbstractContextManager[object]:
+    """Shows that a long command begins: what it needs may take a while to load."""
+    if words[0] not in LONG or {"-q", "--quiet"} & set(words):
+        return nullcontext()
+    from vericap.run.progress import Bar
+
+    return Bar(what=f"starting {words[0]}")
+
+
 def flags(message: str) -> str:
     """A message of the library, which names arguments (`images=DIR`), as the command line says it (--images DIR)."""
     return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), message)
@@ -115,8 +133,17 @@ def _leave_soon(code: int, seconds: float = 5.0) -> None:
     watch.start()
 
 
-def _nearest(word: str) -> str:
-    import difflib
+def unknown(word: str) -> str:
+    """What to say about a first word that is no command: options, files and metrics come after one."""
+    if word.startswith("-"):
+        return f"unknown option '{word}'; options come after a command: vericap score captions.json {word} ..."
+    if os.path.exists(word):
+        return f"unknown command '{word}'; to judge the captions of this file: vericap score {word}"
+    from difflib import get_close_matches
 
-    near = difflib.get_close_matches(word, COMMANDS, n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    from vericap.metrics.registry import METRICS, SETS, canonical
+
+    if canonical(word) in METRICS or canonical(word) in SETS:
+        return f"unknown command '{word}'; it is a metric: vericap metrics {word}"
+    near = get_close_matches(word.lower(), COMMANDS, n=1)
+    return f"unknown command '{word}'" + (f"; did you mean '{near[0]}'?" if near else "")

@@ -27,6 +27,7 @@ METRICS: dict[str, str] = {
     "meteor": "vericap.metrics.meteor:Meteor",
     "cider-d": "vericap.metrics.cider:CiderD",
     "cider": "vericap.metrics.cider:Cider",
+    "spider": "vericap.metrics.spider:Spider",
     "spice": "vericap.metrics.spice:Spice",
     "spice-soft": "vericap.metrics.spice_soft:SpiceSoft",
     "jaspice": "vericap.metrics.jaspice:JaSpice",
@@ -38,6 +39,7 @@ METRICS: dict[str, str] = {
     "wmd": "vericap.metrics.wmd:Wmd",
     "vifidel": "vericap.metrics.vifidel:Vifidel",
     "lm": "vericap.metrics.lm:Lm",
+    "fluency": "vericap.metrics.verdict.fluency:Fluency",
     "vse": "vericap.metrics.vse:Vse",
     "clipscore": "vericap.metrics.clipscore:ClipScore",
     "refclipscore": "vericap.metrics.clipscore:RefClipScore",
@@ -58,8 +60,19 @@ SETS: dict[str, tuple[str, ...]] = {
     "image": ("vifidel", "chair", "vse", "reo-relevance", "reo-extraness", "reo-omission", "faier-plus"),
 }
 
+# Other spellings, as `_plain` leaves them. The COCO tool calls `cider-d` CIDEr; `cider`, exactly so, is the paper's.
+ALIASES: dict[str, str] = {
+    "cider": "cider-d",
+    "rouge": "rouge-l",
+    "chairi": "chair",
+    "clips": "clipscore",
+    "refclips": "refclipscore",
+    "faier+": "faier-plus",
+    "jaspice+": "jaspice-plus",
+}
+
 Wanted = str | Metric | Callable[..., Any]
-_MEAN = re.compile(r"^mean\((.+)\)$")
+_MEAN = re.compile(r"^mean\s*\((.+)\)$", re.IGNORECASE)
 
 
 def names() -> list[str]:
@@ -78,7 +91,45 @@ def sets() -> dict[str, tuple[str, ...]]:
 
 def known(text: str) -> bool:
     """Whether a text begins with the name of one of our own metrics; other packages are not looked at."""
-    return text.partition(":")[0] in METRICS or "(" in text or text.startswith(function.PREFIX)
+    return _own(text.partition(":")[0]) in METRICS or "(" in text or text.startswith(function.PREFIX)
+
+
+def _plain(name: str) -> str:
+    """A name without what people write in different ways: case, blanks, `_`, `-` and `@` (BLEU@4)."""
+    return re.sub(r"[\s_@-]+", "", name).lower()
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return {**{_plain(name): name for name in [*METRICS, *SETS]}, **ALIASES}
+
+
+def _own(name: str) -> str:
+    """The name of our own metric or set that a text means; the text itself where it means none."""
+    return name if name in METRICS or name in SETS else _spellings().get(_plain(name), name)
+
+
+def canonical(name: str) -> str:
+    """The name of a metric or set as vericap writes it, whatever way it was spelled; an unknown one as it is.
+
+    Options stay as they are. A name that is written exactly as in `vericap metrics` means that metric: `cider` is the
+    CIDEr of the paper, while `CIDEr` is what the COCO tool prints under this name, which is `cider-d`.
+
+    Examples
+    --------
+    >>> [canonical(name) for name in ("Bleu_4", "ROUGE_L", "METEOR", "CIDEr", "REO", "rouge_l:beta=1")]
+    ['bleu-4', 'rouge-l', 'meteor', 'cider-d', 'reo', 'rouge-l:beta=1']
+    """
+    mean = _MEAN.match(name)
+    if mean:
+        return f"mean({','.join(canonical(part) for part in split(mean[1]))})"
+    if name.startswith(function.PREFIX):
+        return name
+    stem, sign, options = name.strip().partition(":")
+    found = _own(stem.strip())
+    if found not in METRICS and found not in SETS and found not in plugins():
+        found = {_plain(other): other for other in plugins()}.get(_plain(found), found)
+    return f"{found}{sign}{options}"
 
 
 @cache
@@ -90,16 +141,28 @@ def plugins() -> dict[str, EntryPoint]:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class behind a plain metric name; the nearest names are suggested for an unknown one."""
+    """The class behind a plain metric name, in any spelling; the nearest names are suggested for an unknown one."""
+    name = canonical(name)
     if name in METRICS:
         module, attribute = METRICS[name].split(":")
         found: type[Metric] = getattr(import_module(module), attribute)
         return found
     if name in plugins():
         return _plugin(plugins()[name])
-    near = difflib.get_close_matches(name, [*names(), *SETS], n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise UnknownName(f"unknown metric '{name}'{hint} (`vericap metrics` lists all)")
+    if name in SETS:
+        raise UnknownName(f"'{name}' is a set of metrics, not one metric; name one of: {', '.join(SETS[name])}")
+    raise UnknownName(f"unknown metric '{name}'{_suggestion(name)} (`vericap metrics` lists all)")
+
+
+def _suggestion(name: str) -> str:
+    """What somebody may have meant: names that are near, or several names without a comma between them."""
+    words = [canonical(word) for word in name.split()]
+    if len(words) > 1 and all(known(word) or word in SETS for word in words):
+        return f"; names are separated by commas: {','.join(words)}"
+    spellings = {_plain(other): other for other in [*names(), *SETS]} | {name: name for name in ALIASES.values()}
+    near = difflib.get_close_matches(_plain(name), spellings, n=3, cutoff=0.5)
+    meant = dict.fromkeys(spellings[one] for one in near)
+    return f"; did you mean {' or '.join(meant)}?" if near else ""
 
 
 def _plugin(point: EntryPoint) -> type[Metric]:
@@ -122,7 +185,9 @@ def make(text: str, *, code: bool = False) -> Metric:
     if mean:
         from vericap.metrics.mean import Mean
 
-        return Mean([make(part, code=code) for part in split(mean.group(1))], label=text)
+        return Mean([make(part, code=code) for part in split(mean.group(1))], label=canonical(text))
+    # The column of a metric has one name, however the metric was asked for.
+    text = canonical(text)
     name, *pairs = text.split(":")
     found = metric_class(name)
     options = {}
@@ -171,6 +236,7 @@ def _resolved(item: Wanted, code: bool) -> list[Metric]:
     if isinstance(item, Metric):
         return [item]
     if isinstance(item, str):
+        item = canonical(item)
         members = SETS.get(item) or ((item,) if known(item) else sets().get(item, (item,)))
         return [make(name, code=code) for name in members]
     if isinstance(item, type):
