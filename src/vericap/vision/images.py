@@ -119,7 +119,7 @@ def decode(data: bytes, name: str = "image") -> Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's own bomb warning: the limit below is lower
-            image = _opened(data)
+            image = opened(data)
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise InputError(
@@ -141,7 +141,7 @@ def decode(data: bytes, name: str = "image") -> Image:
         raise InputError(f"{name}: damaged or truncated image ({error or type(error).__name__})") from error
 
 
-def _opened(data: bytes) -> Image:
+def opened(data: bytes) -> Image:
     """An image whose header is read. Rarer formats are loaded when a file is in none of the usual ones."""
     from PIL import Image, UnidentifiedImageError
 

@@ -266,5 +266,5 @@ const Caption = (() => {
     else if (event.key === "Escape") State.go("captions", { ...state, row: "" });
   }
 
-  return { show, keys };
+  return { show, keys, content };
 })();

@@ -135,12 +135,12 @@ def _result(samples: Sequence[Sample], columns: Columns, labels: Sequence[str]) 
         )  # fmt: skip
         if f"{name}{SUFFIX}" in columns:
             result.explanations[name] = [
-                _explanation(cell, name, result.ids[row]) for row, cell in enumerate(columns[f"{name}{SUFFIX}"])
+                explanation(cell, name, result.ids[row]) for row, cell in enumerate(columns[f"{name}{SUFFIX}"])
             ]
     return result
 
 
-def _explanation(cell: Any, name: str, row: str) -> Explanation | None:
+def explanation(cell: Any, name: str, row: str) -> Explanation | None:
     """A cell of reasons: plain data, or JSON in a text."""
     try:
         if isinstance(cell, str):

@@ -141,5 +141,6 @@ const Words = (() => {
   const say = (key, ...given) => (looked ? texts[key] : texts[`${key}_r`] || texts[key])[place].replace(/\{(\d)\}/g, (_, n) => String(given[Number(n)]));
   const use = (code) => { place = code === "ja" ? 1 : 0; document.documentElement.lang = code === "ja" ? "ja" : "en"; };
   const basis = (image) => { looked = image; };
-  return { say, use, basis, get code() { return place ? "ja" : "en"; } };
+  const add = (more) => Object.assign(texts, more); // of another page that shows captions
+  return { say, use, basis, add, get code() { return place ? "ja" : "en"; } };
 })();
