@@ -34,8 +34,9 @@ def spelt(word: str) -> str:
         return word
     ranks = _ranks()
     rank = ranks.get(word, 1 << 20)
-    near = {other for form in _shortened(word) for other in _index().get(form, ())}
-    slips = sorted((_slips(word, other), ranks[other], other) for other in near if other[0] == word[0])
+    index = _index(word[0])
+    near = {other for form in _shortened(word) for other in index.get(form, ())}
+    slips = sorted((_slips(word, other), ranks[other], other) for other in near)
     least = slips[0][0] if slips else 9
     fitting = [(place, other) for count, place, other in slips if count == least and place * _TIMES < rank]
     if not fitting or least > (2 if len(word) >= 8 else 1):
@@ -53,12 +54,12 @@ def _ranks() -> dict[str, int]:
     return {word: place for place, word in enumerate(words)}
 
 
-@lru_cache(maxsize=1)
-def _index() -> dict[str, list[str]]:
-    """Frequent caption words by their forms with one letter left out."""
+@lru_cache(maxsize=32)
+def _index(first: str) -> dict[str, list[str]]:
+    """Frequent caption words that begin with a letter, by their forms with one letter left out."""
     found: dict[str, list[str]] = {}
     for word, rank in _ranks().items():
-        if rank < _FREQUENT and len(word) > 3 and word.isalpha() and _is_known(word):
+        if word[0] == first and rank < _FREQUENT and len(word) > 3 and word.isalpha() and _is_known(word):
             for form in _shortened(word):
                 found.setdefault(form, []).append(word)
     return found
