@@ -38,7 +38,9 @@ def test_table_and_exit_code(captions: Path, capsys) -> None:
     out = capsys.readouterr().out
     assert "bleu-4" in out
     assert "95 % interval" in out
-    assert "tok:ptb" in out
+    assert "tok:ptb" not in out
+    assert main(["score", str(captions), "--metrics", "bleu-4,rouge-l", "--signatures"]) == 0
+    assert "\nmetric:bleu-4|tok:ptb|" in capsys.readouterr().out
 
 
 def test_json_is_machine_readable(captions: Path, capsys) -> None:

@@ -167,15 +167,12 @@ def test_bad_records_go_to_a_side_file_and_the_exit_code(captions: Path, tmp_pat
     assert not (tmp_path / "20.bad.jsonl").exists()
 
 
-def test_reasons_pages_and_worst_captions_of_pieces(captions: Path, tmp_path: Path, capsys) -> None:
+def test_reasons_and_worst_captions_of_pieces(captions: Path, tmp_path: Path, capsys) -> None:
     words = ("--explain", "--worst", 3)
     assert main(["score", str(captions), "-m", "cider-d", "-q", *map(str, words)]) == 0
     whole = capsys.readouterr().out.split("The 3 worst")[1]
-    page = tmp_path / "page.html"
-    assert main(["score", str(captions), "-m", "cider-d", "-q", "--shard-records", "16", "--page", str(page),
-                 *map(str, words)]) == 0  # fmt: skip
+    assert main(["score", str(captions), "-m", "cider-d", "-q", "--shard-records", "16", *map(str, words)]) == 0
     assert capsys.readouterr().out.split("The 3 worst")[1] == whole
-    assert "<html" in page.read_text()
     out = tmp_path / "x.jsonl"
     assert (
         main(["score", str(captions), "-m", "cider-d", "-q", "--shard-records", "16", "--explain", "-o", str(out)]) == 0
@@ -414,7 +411,8 @@ def test_a_full_disk_loses_nothing(captions: Path, tmp_path: Path) -> None:
     [
         ["parse", "{captions}", "-o", "/proc/nothing/x.jsonl"],
         ["compare", "{captions}", "{captions}", "-m", "rouge-l", "-o", "/proc/nothing/x.csv"],
-        ["score", "{captions}", "-m", "rouge-l", "--page", "/proc/nothing/x.html"],
+        ["compare", "{captions}", "{captions}", "-m", "rouge-l", "--captions", "/proc/nothing/x.csv"],
+        ["score", "{captions}", "-m", "rouge-l", "--figures", "/proc/nothing/x"],
         ["df", "{captions}", "-o", "/proc/nothing/x.npz"],
     ],
 )

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 
-from vericap.core.table import Table, width
+from vericap.core.layout import width
+from vericap.core.table import Table
 
 
 def table() -> Table:
@@ -22,7 +23,7 @@ def test_text_aligns_wide_characters() -> None:
 
 def test_markdown_and_latex_escape() -> None:
     assert "a\\|b_%" in table().markdown()
-    assert r"a|b\_\%" in table().latex()
+    assert r"a$|$b\_\%" in table().latex()
 
 
 def test_csv_and_json_read_back() -> None:

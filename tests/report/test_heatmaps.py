@@ -1,11 +1,8 @@
-"""Heat maps and the page that holds them."""
+"""Heat maps: as SVG by ourselves, as PNG and PDF by matplotlib, from the command line."""
 
 from __future__ import annotations
 
 import json
-import re
-from base64 import b64decode
-from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,41 +11,14 @@ import pytest
 from PIL import Image
 
 from vericap.cli import main
-from vericap.core.explanation import (
-    Explanation,
-    Graph,
-    HeatMap,
-    Match,
-    MissingContent,
-    Move,
-    SentenceEvidence,
-    WordEvidence,
-)
-from vericap.core.samples import Sample
-from vericap.core.statistics import Statistics
-from vericap.metrics.registry import make
-from vericap.report.heatmaps import heatmap, pictures
-from vericap.report.reasons import page
-from vericap.run.results import Result
+from vericap.core.explanation import Explanation, HeatMap
+from vericap.core.shipped import ROOT
+from vericap.report.heatmaps import heatmap, pictures, save
 
 BOXES = ((0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 0.5))
 MAP = HeatMap("regions x words", ("a", "<dog>"), ((0.1, 0.9), (0.4, -0.2)), BOXES)
 EMPTY = HeatMap("regions x triplets", (), ((), ()), BOXES)
-REASONS = Explanation(
-    "rouge-l",
-    words=(
-        WordEvidence("a", 0, 1),
-        WordEvidence("<dog>", 2, 7, 0.25, "image", BOXES[1]),
-    ),
-    sentences=(SentenceEvidence("a <dog>", 0, 7, None),),
-    missing=tuple(MissingContent(f"cat {number}", 0.5, "image") for number in range(20)),
-    matches=(Match(("dog",), ("dogs",), 0.6, "stem"), Match(("a",))),
-    transport=(Move("puppy", "dog", 0.5, 0.31),),
-    heatmaps=(MAP, EMPTY),
-    graphs=(Graph("candidate", ("<dog>",), ((0, "big"),)),),
-    notes=("no <triplets>",),
-    facts={"mentions": 3, "matrix": [[1.0]]},
-)
+REASONS = Explanation("rouge-l", heatmaps=(MAP, EMPTY))
 
 
 def texts(svg: str) -> list[str | None]:
@@ -79,48 +49,23 @@ def test_a_picture_of_few_regions_holds_the_best_of_every_word() -> None:
     assert {int(row) + 1 for row in values.argmax(axis=0)} <= set(shown)
 
 
-def drawn(folder: Path, image: str, reasons: Explanation | None = REASONS) -> str:
-    found = Statistics(np.array([0.5]))
-    result = Result(ids=["1"], metrics={"rouge-l": make("rouge-l")}, statistics={"rouge-l": found})
-    sample = Sample(id="1", candidate="a <dog>", references=("<b>dog</b>",), image=image)
-    return page(result, [sample], {"rouge-l": [reasons]}, images=folder)
+def test_a_heat_map_is_written_by_its_ending(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for ending, start in starts.items():
+        assert save(MAP, tmp_path / f"map.{ending}").read_bytes().startswith(start)
+    assert Image.open(tmp_path / "map.png").size[0] > 200
 
 
-def test_the_page_holds_photo_scores_and_reasons(tmp_path: Path) -> None:
-    Image.new("RGB", (1200, 900), "green").save(tmp_path / "x.jpg")
-    text = drawn(tmp_path, "x.jpg")
-    assert "<h2>a &lt;dog&gt;</h2>" in text
-    assert "<b>dog" not in text
-    assert "<dog>" not in text
-    assert "0.5000" in text
-    assert text.count("<figure>") == 2  # a heat map and a graph
-    assert 'title="support 0.25 by the image">&lt;dog&gt;</mark>' in text
-    for said in (
-        "not judged",
-        "what the caption does not say; 8 of 20",
-        "cat 7",
-        "dogs",
-        "stem",
-        "nothing",
-        "puppy",
-        "0.31",
-    ):
-        assert said in text, said
-    assert "cat 8" not in text  # tables are short
-    assert "<td>mentions</td><td>3</td>" in text
-    assert "no &lt;triplets&gt;" in text
-    photo = Image.open(BytesIO(b64decode(re.findall(r"data:image/jpeg;base64,([^\"]+)", text)[0])))
-    assert photo.size == (420, 315)
-    assert f'width="{420 // 2}" height="158"' in text  # the frame of the word's region
-
-
-def test_a_page_without_reasons_or_photo(tmp_path: Path) -> None:
-    text = drawn(tmp_path, "y.jpg", None)
-    assert "y.jpg" in text
-    assert "<h3>" not in text
-
-
-def test_from_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "c.jsonl").write_text(json.dumps({"id": 1, "candidate": "a dog", "references": ["a dog runs"]}))
-    assert main(["score", str(tmp_path / "c.jsonl"), "-m", "rouge-l", "--page", str(tmp_path / "p.html")]) == 0
-    assert "<h2>a dog</h2>" in (tmp_path / "p.html").read_text()
+def test_figures_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    photos = ROOT / "demo" / "photos"
+    record = {"id": "a/1", "candidate": "a cat with whiskers", "image": "chelsea.jpg"}
+    (tmp_path / "c.jsonl").write_text(json.dumps(record))
+    words = ["score", str(tmp_path / "c.jsonl"), "-m", "faier", "--images", str(photos)]
+    assert main([*words, "--figures", str(tmp_path / "f"), "--figure-format", "pdf", "--worst", "1"]) == 0
+    written = sorted(path.name for path in (tmp_path / "f").iterdir())
+    assert "distributions.pdf" in written
+    assert "a_1-faier-1.pdf" in written  # the id is no path
+    assert all(path.endswith(".pdf") for path in written)
+    assert capsys.readouterr().err.count("wrote ") == len(written)

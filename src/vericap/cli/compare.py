@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING
 from vericap.cli import common, flags
 from vericap.core.errors import Problem
 from vericap.core.samples import Sample
+from vericap.core.table import Table
 from vericap.io import check_output, load_systems
-from vericap.io.write import replacing
+from vericap.io.write import write_rows
 from vericap.metrics.registry import resolve
 from vericap.run import gate
 from vericap.run.compare import LEVEL, MORE, TESTS, Comparison, compare_samples
 from vericap.run.engine import Run
 from vericap.run.significance import RESAMPLES
-
-KINDS = ("text", "markdown", "latex", "csv", "json")
-
 
 if TYPE_CHECKING:
     from vericap.run.diagnosis import Finding
@@ -53,11 +51,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--strict", action="store_true", help="exit with 1 where something is suspicious")
     group.add_argument("--details", action="store_true", help="intervals, differences and p-values, a line each")
-    group.add_argument("--table", choices=KINDS, default="text", help="how to print")
+    common.add_table(group, x100=False)
     group.add_argument(
         "--json", dest="table", action="store_const", const="json", help="same as --table json --details"
     )
-    group.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the detailed table as .csv or .json")
+    group.add_argument(
+        "--output",
+        "-o",
+        type=Path,
+        metavar="FILE",
+        help="write the table as .tex .md .txt .html (with --details the detailed one), the detailed one as .csv .json",
+    )
+    group.add_argument(
+        "--captions",
+        type=Path,
+        metavar="FILE",
+        help="write a row per caption with every system's caption and scores: .jsonl .csv .parquet .json",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,25 +77,30 @@ def run(args: argparse.Namespace) -> int:
     problems: list[Problem] = []
     notes: list[str] = []
     paths, names = label(args.systems)
-    if args.output:
-        check_output(args.output, [*paths, *args.references], kinds=(".csv", ".json"), what="tables")
-    found_files = load_systems(paths, args.references, **common.reading(args))
+    inputs = [*paths, *args.references]
+    common.check_table(args.output, inputs)
+    if args.captions:
+        check_output(args.captions, [*inputs, *([args.output] if args.output else [])], what="captions")
+    with common.working(args, "reading"):
+        found_files = load_systems(paths, args.references, **common.reading(args))
     for name, loaded in zip(names, found_files):
         systems[name] = run.name_images(loaded.samples)
         problems += loaded.problems
         notes += [f"{name}: {text}" for text in [*loaded.warnings, *loaded.notes]]
-    found = compare_samples(systems, run, test=args.test, resamples=args.resamples, level=args.level)
+    with common.working(args, "scoring and testing"):
+        found = compare_samples(systems, run, test=args.test, resamples=args.resamples, level=args.level)
     if args.details or args.output or args.table == "json":
         from vericap.meta import gaps
 
         found.meaning, found.caveat = gaps.meaning, gaps.CAVEAT
     verdicts = gate.judge(found, conditions)
-    shown = rendered(found, verdicts, args.table, details=args.details)
-    print(flags(shown) if args.table == "text" else shown, end="")
+    printed(args, found, verdicts)
     if args.output:
-        kind = "json" if args.output.suffix == ".json" else "csv"
-        with replacing(args.output) as file:
-            file.write_text(rendered(found, verdicts, kind, details=True), encoding="utf-8")
+        kind = common.TABLE_FILES[args.output.suffix.lower()]
+        details = args.details or kind in ("csv", "json")
+        common.write_table(args.output, rendered(args, found, verdicts, kind, details=details))
+    if args.captions:
+        write_rows(found.captions_table(), args.captions, found.signatures)
     diagnosis = found.diagnosis if args.strict or not args.quiet else {}
     suspicious = {name: [one for one in own if one.suspicious] for name, own in diagnosis.items()}
     habits = {name: [one for one in own if not one.suspicious] for name, own in diagnosis.items()}
@@ -112,12 +127,26 @@ def _lines(findings: dict[str, list[Finding]]) -> list[str]:
     return lines(findings)
 
 
-def rendered(found: Comparison, verdicts: list[gate.GateOutcome], kind: str, *, details: bool) -> str:
+def printed(args: argparse.Namespace, found: Comparison, verdicts: list[gate.GateOutcome]) -> None:
+    """The comparison on standard output."""
+    if args.table == "json":
+        print(rendered(args, found, verdicts, "json", details=True), end="")
+        return
+    common.show(_form(args, found, args.table, args.details), args.table)
+
+
+def _form(args: argparse.Namespace, found: Comparison, kind: str, details: bool) -> Table:
+    return found.form(kind, details=details, x100=args.x100, signatures=args.signatures)
+
+
+def rendered(
+    args: argparse.Namespace, found: Comparison, verdicts: list[gate.GateOutcome], kind: str, *, details: bool
+) -> str:
     """The comparison in one form; JSON tells of the gate too."""
     if kind != "json":
-        return found.render(kind, details=details)
+        return flags(_form(args, found, kind, details).render(kind))
     gated = {"gate": [verdict.as_dict() for verdict in verdicts]} if verdicts else {}
-    return json.dumps({**found.as_dict(), **gated}, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps({**found.as_dict(x100=args.x100), **gated}, ensure_ascii=False, indent=2) + "\n"
 
 
 def label(systems: list[str]) -> tuple[list[str], list[str]]:

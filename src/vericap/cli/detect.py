@@ -51,6 +51,7 @@ def share(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
+    from vericap.io.write import check_output
     from vericap.run.analyses import Detections
     from vericap.vision.detector_source import detector_spec
     from vericap.vision.images import gather
@@ -62,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     files = gather(args.images)
     if not files:
         raise InputError(f"no image in {', '.join(args.images)}")
+    if args.output:
+        check_output(args.output, kinds=(".jsonl",), what="objects")
     settings = Settings(threads=args.workers, cache=args.cache, progress=not args.quiet)
     with _opened(args.output) as output:
         problems, labels = _write(files, _detected(files, key, settings), output, key.name, args.draw)

@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 
 from vericap.cli import common
-from vericap.core.errors import InputError, Problem
+from vericap.core.errors import Problem
 from vericap.io.kinds import FORMATS
 from vericap.io.load import read_references
+from vericap.io.write import check_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from vericap.text import frequency_files
 
-    if not args.output.parent.is_dir():
-        raise InputError(f"{args.output}: the folder {args.output.parent} does not exist")
+    check_output(args.output, args.references, kinds=(".npz", ".json", ".gz"), what="document frequencies")
     problems: list[Problem] = []
     references = read_references(args.references, args.format, problems)
     frequency = frequency_files.build(references.texts.values(), args.tokenizer)

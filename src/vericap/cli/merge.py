@@ -19,6 +19,7 @@ from vericap.run.manifest import NAME, Manifest, locked
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUTPUT", help="the --output of the shards: a file or a folder")
     parser.add_argument("--resume", metavar="DIR", help="the --resume of the shards, where they had one")
+    common.add_printing(parser, x100=False)
     parser.add_argument("--json", action="store_true", help="print machine-readable results")
     parser.add_argument("--quiet", "-q", action="store_true", help="no notes")
 

@@ -14,29 +14,32 @@ vericap meta all --page docs/human-agreement.md --resume scores/
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from vericap.cli import common, flags
-from vericap.core.errors import VericapError
+from vericap.core.errors import InputError, VericapError
+from vericap.core.keys import content_key
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.core.typing import Floats
+from vericap.io.write import check_output
 from vericap.meta.breakdowns import detail_tables
-from vericap.meta.catalogue import listing, load
+from vericap.meta.catalogue import ENTRIES, data_folder, listing, load
 from vericap.meta.evaluation import TESTS, Agreements, chosen_protocol, evaluate_each
 from vericap.meta.external import read_scores, write_items
 from vericap.meta.human import averages_table, ceiling_table
-from vericap.meta.judgements import GoldGraphs, Pairs, Ratings, Retrieval, Spans, Systems
+from vericap.meta.judgements import GoldGraphs, Judgements, Pairs, Ratings, Retrieval, Spans, Systems
 from vericap.meta.policy import LEFT_OUT, UNSCORED
 from vericap.meta.protocols import protocol_of, protocol_table
-from vericap.meta.scoring import KeptScores
+from vericap.meta.resume import kept_run, stamp
+from vericap.meta.scoring import metrics_of
 from vericap.meta.tables import ablation_table, agreement_table, curve_table
 from vericap.meta.task import make_task
-from vericap.metrics.registry import resolve
+from vericap.metrics.registry import names, resolve
 
-TABLES = ("text", "markdown", "latex", "csv", "json")
-FILES = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
 CASES = 20  # disagreements listed by default
 
 
@@ -87,46 +90,100 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ceiling", action="store_true", help="how well raters agree with each other")
     group = parser.add_argument_group("output")
-    group.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
-    group.add_argument("--output", "-o", type=Path, metavar="FILE", help="also write .csv .json .tex .md .txt")
+    common.add_table(group, x100=True)
+    group.add_argument("--output", "-o", type=Path, metavar="FILE", help=common.TABLE_OUTPUT)
     group.add_argument("--export", type=Path, metavar="FILE", help="write the captions to score as JSON lines and stop")
     group.add_argument("--figures", type=Path, metavar="DIR", help="draw curves, distributions, correlations")
+    common.add_figure_format(group)
     group.add_argument("--page", type=Path, metavar="FILE", help="with `all`: write the page of human agreement")
-    group.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
+    group.add_argument("--resume", type=Path, metavar="DIR", help=common.RESUME)
 
 
 def run(args: argparse.Namespace) -> int:
+    _check_outputs(args)
     if args.list or args.dataset == "list":
         table = listing(args.data)
         table.notes = ["`vericap meta NAME` on a data set that is not here tells the layout it expects."]
-        print(table.render(args.table), end="")
+        common.show(table, args.table)
         return 0
     if not args.dataset:
         raise VericapError("name a data set (`vericap meta --list`), a file of judgements, or `all`")
     if args.dataset == "all":
         return _all(args)
-    data = load(args.dataset, args.data, scale=_scale(args.scale), images=args.limit, more=args.more)
+    with common.working(args, f"reading {args.dataset}"):
+        data = load(args.dataset, args.data, scale=_scale(args.scale), images=args.limit, more=args.more)
     if args.protocols:
         kinds = {"pairs": isinstance(data, Pairs), "spans": isinstance(data, Spans)}
-        print(protocol_table(data.name, **kinds).render(args.table), end="")
+        common.show(protocol_table(data.name, **kinds), args.table)
         return 0
     if isinstance(data, GoldGraphs | Retrieval | Systems) and (args.scores or args.export):
         raise VericapError(f"data set '{data.name}' has no judgements of captions that scores could be compared with")
+    if not isinstance(data, Systems | Retrieval):
+        common.report_problems(data.problems)
+    if args.export and isinstance(data, Ratings | Pairs):
+        return _export(args, _items(args, data))
+    metrics = [] if isinstance(data, GoldGraphs) or args.ceiling else _metrics(args)
+    judged, settings = (data, _contents(args.scores)), common.settings(args)
+    with kept_run(args.resume, judged, _plan(args), metrics, settings, form=_form(args)) as kept:
+        if kept.tables is not None:
+            common.say("the run was done before; nothing is left to do")
+            for table in kept.tables:
+                _emit(args, table)
+            return 0
+        args.store, args.printed, args.written = kept.store, [], []
+        with common.working(args, f"judging on {data.name}"):
+            code = _work(args, data)
+        kept.finish(args.printed, args.written)
+    return code
+
+
+def _work(args: argparse.Namespace, data: Judgements) -> int:
+    """Judge the metrics in the way that the data set asks for."""
     if isinstance(data, Systems):
         return _systems(args, data)
     if isinstance(data, Retrieval):
         return _retrieval(args, data)
-    common.report_problems(data.problems)
     if isinstance(data, GoldGraphs):
         return _graphs(args, data)
     if isinstance(data, Spans):
         return _spans(args, data)
-    if args.export:
-        return _export(args, _items(args, data))
     if args.ceiling:
         _emit(args, ceiling_table(data, args.protocol))
         return 0
     return _judge(args, data)
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse, before any work is done, what cannot be written."""
+    common.check_table(args.output, args.scores)
+    common.check_figures(args)
+    for path, kinds in ((args.export, (".jsonl",)), (args.gaps, (".json",)), (args.page, (".md",))):
+        if path is not None:
+            check_output(path, args.scores, kinds=kinds, what="such files")
+
+
+# Options that move a number, or what is asked for; how it is printed and where files go does not.
+_PLANNED = (
+    "dataset", "protocol", "references", "runs", "scale", "test", "limit", "failures", "cases", "theta", "ablation",
+    "unscored", "details", "ceiling", "resamples", "seed",
+)  # fmt: skip
+
+
+def _plan(args: argparse.Namespace) -> dict[str, Any]:
+    asked = {name: bool(getattr(args, name)) for name in ("gaps", "figures")}
+    return {"command": "meta", **{name: getattr(args, name) for name in _PLANNED}, **asked}
+
+
+def _form(args: argparse.Namespace) -> dict[str, Any]:
+    return {"x100": args.x100, "signatures": args.signatures}
+
+
+def _contents(paths: Sequence[Path]) -> list[str]:
+    """Digests of files with scores from elsewhere."""
+    try:
+        return [content_key(path.read_bytes()) for path in paths]
+    except OSError as error:
+        raise InputError(f"--scores {error.filename}: {error.strerror}") from None
 
 
 def _metrics(args: argparse.Namespace) -> list[Metric]:
@@ -134,10 +191,6 @@ def _metrics(args: argparse.Namespace) -> list[Metric]:
     if args.scores and not args.metrics:
         return []
     return resolve(args.metrics, code=True)
-
-
-def _store(args: argparse.Namespace) -> KeptScores | None:
-    return KeptScores(args.resume) if args.resume else None
 
 
 def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
@@ -152,7 +205,7 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
         resamples=args.resamples,
         test=args.test,
         seed=args.seed,
-        store=_store(args),
+        store=args.store,
         unscored=args.unscored,
     )
     found[0].notes[:0] = notes
@@ -163,19 +216,21 @@ def _judge(args: argparse.Namespace, data: Ratings | Pairs) -> int:
     elif len(found) > 1:
         _emit(args, curve_table(found))
     else:
-        _emit(args, agreement_table(found[0]))
-        if args.details:
-            print("".join(f"\n{table.render(args.table)}" for table in detail_tables(found[0])), end="")
+        _emit(args, agreement_table(found[0], x100=args.x100, signatures=args.signatures))
+        for table in detail_tables(found[0]) if args.details else ():
+            _emit(args, table)
         if isinstance(data, Pairs) and "human" in data.preferences and args.table == "text":
-            print(f"\n{averages_table(data, found[0].scores).text()}", end="")
+            _emit(args, averages_table(data, found[0].scores))
     if args.gaps:
         from vericap.meta.gaps import save
 
-        common.say(f"wrote {save(found[0], args.gaps)}")
+        args.written.append(save(found[0], args.gaps))
+        common.say(f"wrote {args.gaps}")
     if args.figures:
         from vericap.meta.figures import draw
 
-        for path in draw(found, args.figures):
+        for path in draw(found, args.figures, ending=args.format_):
+            args.written.append(path)
             common.say(f"wrote {path}")
     # A metric that gave nothing has its reason below the table; the exit code tells scripts.
     return 1 if any(line.value is None for line in found[0].lines) or data.problems else 0
@@ -224,7 +279,7 @@ def _spans(args: argparse.Namespace, data: Spans) -> int:
         settings=common.settings(args),
         resamples=args.resamples,
         seed=args.seed,
-        store=_store(args),
+        store=args.store,
     )
     found.notes += notes
     _emit(args, found.table())
@@ -235,7 +290,7 @@ def _graphs(args: argparse.Namespace, data: GoldGraphs) -> int:
     from vericap.meta.parsing import evaluate_parser
 
     found = evaluate_parser(data, settings=common.settings(args), resamples=args.resamples, seed=args.seed)
-    _emit(args, found.table())
+    _emit(args, found.table(x100=args.x100))
     return 1 if data.problems else 0
 
 
@@ -263,7 +318,7 @@ def _systems(args: argparse.Namespace, data: Systems) -> int:
         settings=common.settings(args),
         images=args.limit,
         resamples=args.resamples,
-        store=_store(args),
+        store=args.store,
     )
     _emit(args, found.table())
     return 1 if found.reasons else 0
@@ -272,7 +327,7 @@ def _systems(args: argparse.Namespace, data: Systems) -> int:
 def _retrieval(args: argparse.Namespace, data: Retrieval) -> int:
     from vericap.meta.retrieval import retrieve
 
-    found = retrieve(data, _metrics(args), settings=common.settings(args), images=args.limit, store=_store(args))
+    found = retrieve(data, _metrics(args), settings=common.settings(args), images=args.limit, store=args.store)
     _emit(args, found.table())
     return 1 if found.reasons else 0
 
@@ -283,19 +338,28 @@ def _all(args: argparse.Namespace) -> int:
     # `coco` is the default of --metrics elsewhere; `all` means every metric unless some are named.
     named = None if args.metrics == "coco" else args.metrics
     chosen = f" --metrics {named}" if named else ""
-    page = human_agreement(
-        metrics=None if named is None else _metrics(args),
-        data_folder=args.data,
-        settings=common.settings(args),
-        store=_store(args),
-        resamples=args.resamples,
-        images=args.limit,
-        say=None if args.quiet else common.say,
-        command=f"vericap meta all{chosen} --page {args.page or 'FILE'}",
-    )
-    text = flags(page)
+    metrics = metrics_of(names(), reasons={}) if named is None else _metrics(args)
+    here = stamp(filter(None, (entry.locate(data_folder(args.data)) for entry in ENTRIES)))
+    with kept_run(args.resume, here, _plan(args), metrics, common.settings(args)) as kept:
+        text = kept.text
+        if kept.tables is not None:
+            common.say("the run was done before; nothing is left to do")
+        else:
+            with common.working(args, "judging"):
+                page = human_agreement(
+                    metrics=None if named is None else metrics,
+                    data_folder=args.data,
+                    settings=common.settings(args),
+                    store=kept.store,
+                    resamples=args.resamples,
+                    images=args.limit,
+                    say=None if args.quiet else common.say,
+                    command=f"vericap meta all{chosen} --page {args.page or 'FILE'}",
+                )
+            text = flags(page)
+            kept.finish([], text=text)
     if args.page:
-        args.page.write_text(text, encoding="utf-8")
+        common.write_table(args.page, text)
         common.say(f"wrote {args.page}")
     else:
         print(text, end="")
@@ -320,9 +384,15 @@ def _scale(text: str | None) -> tuple[float, float] | None:
 
 
 def _emit(args: argparse.Namespace, table: Table) -> None:
+    """Print a table; the first one is also written where that is asked for, in its own form."""
     table.notes = [flags(note) for note in table.notes]
-    print(table.render(args.table), end="")
-    if args.output:
-        if args.output.suffix not in FILES:
-            raise VericapError(f"--output {args.output}: the name must end in {', '.join(FILES)}")
-        args.output.write_text(table.render(FILES[args.output.suffix]), encoding="utf-8")
+    table.x100 = args.x100
+    printed = getattr(args, "printed", [])
+    if printed:
+        print()
+    elif args.output:
+        kind = common.TABLE_FILES[args.output.suffix.lower()]
+        common.write_table(args.output, table.render(kind))
+    printed.append(table)
+    args.printed = printed
+    common.show(table, args.table)

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         from vericap.io import check_output
 
-        check_output(args.output, [args.captions], kinds=(), what="graphs")
+        check_output(args.output, [args.captions], kinds=(".jsonl",), what="graphs")
     records, problems = read_captions(args.captions)
     settings = Settings(
         lang=args.lang, parser=args.parser or "", workers=args.workers, cache=args.cache, progress=not args.quiet

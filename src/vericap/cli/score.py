@@ -16,27 +16,28 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from vericap.cli import common, flags
 from vericap.core.errors import VericapError
 from vericap.core.samples import Sample
 from vericap.core.score import Score
-from vericap.core.table import Table
 from vericap.io.load import read_all
 from vericap.io.scoring import FileRun, Finished, Output, Request
 from vericap.io.stream import Input, open_input
 from vericap.io.units import RECORDS
-from vericap.io.write import check_output, write_problems, write_result
+from vericap.io.write import write_problems, write_result
 from vericap.metrics.registry import resolve
-from vericap.run.engine import Run
-from vericap.run.results import Result
+from vericap.run.engine import Reasons, Run
+from vericap.run.results import Result, corpus_table
 
 if TYPE_CHECKING:
     from vericap.run.diagnosis import Finding
     from vericap.run.stream import Outcome
 
+FIGURES = "draw the distribution of every score, and heat maps of the --worst captions where a metric has any"
 WHOLE = 3  # units that are scored at once, in memory; more are scored one by one
 
 
@@ -75,9 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reasons for each caption's scores: in --output, or of the worst captions in the terminal",
     )
     group.add_argument("--worst", type=common.positive, default=5, metavar="N", help="captions --explain prints (5)")
-    group.add_argument(
-        "--page", type=Path, metavar="FILE", help="HTML page of captions with photos, scores and heat maps of words"
-    )
+    group.add_argument("--figures", type=Path, metavar="DIR", help=FIGURES)
+    common.add_figure_format(group)
+    common.add_printing(group, x100=False)
     group.add_argument("--json", action="store_true", help="print machine-readable results")
     group.add_argument("--strict", action="store_true", help="exit with 1 where something is suspicious")
 
@@ -95,8 +96,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.output == "-":
         raise VericapError("--json and --output - both want standard output; choose one")
     output = Output.of(args.output, [args.candidates, *args.references])
-    if args.page:
-        check_output(args.page, [args.candidates, *args.references, args.output or ""], kinds=(), what="pages")
+    common.check_figures(args)
     with open_input(args.candidates, args.references, **common.reading(args), records=args.shard_records) as source:
         if args.output:
             Output.of(args.output, source.paths)
@@ -110,10 +110,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _whole(args: argparse.Namespace, run: Run, source: Input) -> int:
-    loaded = read_all(source)
+    with common.working(args, "reading"):
+        loaded = read_all(source)
     samples = run.name_images(loaded.samples)
     explain = args.explain and args.output is not None
-    result = run.score(samples, confidence=args.confidence, resamples=args.resamples, explain=explain)
+    with common.working(args, "scoring"):
+        result = run.score(samples, confidence=args.confidence, resamples=args.resamples, explain=explain)
     result.warnings = [*loaded.warnings, *result.warnings]
     result.notes = [*loaded.notes, *result.notes]
     problems = [*loaded.problems, *result.problems]
@@ -123,13 +125,14 @@ def _whole(args: argparse.Namespace, run: Run, source: Input) -> int:
         side = Output.of(args.output, []).side
         if side is not None:
             write_problems(problems, side)
-    if args.page:
-        _page(args.page, run, result, samples, run.explain(samples[:100], states=result.states, full=True))
+    if args.figures:
+        _figures(args, run, result, samples)
     findings = [] if args.quiet and not (args.strict or args.json) else _findings(samples, result, args.lang)
-    _tell(args, result.corpus, {**result.summary()}, findings, [str(problem) for problem in problems])
-    if args.explain and not args.output and not args.json:
-        rows = result.worst(args.worst)
-        _worst(result, samples, rows, run.explain([samples[row] for row in rows], states=result.states))
+    worst = None
+    if args.explain and not args.output:
+        with common.working(args, "reasons"):
+            worst = Worst.of(run, result, samples, args.worst)
+    _tell(args, result.corpus, {**result.summary()}, findings, [str(problem) for problem in problems], worst)
     _say(args, result.warnings, result.notes, findings)
     common.report_problems(problems)
     return 1 if problems or (args.strict and any(one.suspicious for one in findings)) else 0
@@ -143,7 +146,9 @@ def _columns(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output) -> int:
-    printed = args.explain and args.output is None and not args.json
+    printed = args.explain and args.output is None
+    if args.figures:
+        raise VericapError(f"--figures draws what is in memory: at most {WHOLE} pieces; raise --shard-records")
     request = Request(
         output=output,
         resume=args.resume,
@@ -155,7 +160,8 @@ def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output
     )
     with FileRun(source, run, request) as work:
         try:
-            work.execute()
+            with common.working(args, "scoring"):
+                work.execute()
         except Finished as finished:
             common.say("the run was done before; nothing is left to do")
             tell(args, finished.outcome, [])
@@ -164,17 +170,13 @@ def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output
             return _share_done(args, work)
         work.outcome.notes += [str(problem) for problem in source.problems]
         findings = _findings(work.outcome.examples, None, args.lang)
-        if args.page:
-            first = work.first(100)
-            result, states = work.judged(first)
-            _page(args.page, run, result, first, run.explain(first, states=states, full=True))
-        worst = work.worst(args.worst) if printed else []
-        judged, states = work.judged(worst) if worst else (None, {})
-        reasons = run.explain(worst, states=states) if worst else {}
+        captions = work.worst(args.worst) if printed else []
+        worst = None
+        if captions:
+            judged, states = work.judged(captions)
+            worst = Worst(judged, captions, range(len(captions)), run.explain(captions, states=states))
         work.finish()
-        tell(args, work.outcome, findings)
-        if judged is not None:
-            _worst(judged, worst, range(len(worst)), reasons)
+        tell(args, work.outcome, findings, worst)
         suspicious = any(one.suspicious for one in findings)
         return 1 if work.outcome.problems or source.problems or (args.strict and suspicious) else 0
 
@@ -192,9 +194,9 @@ def _share_done(args: argparse.Namespace, work: FileRun) -> int:
     return 0
 
 
-def tell(args: argparse.Namespace, outcome: Outcome, findings: list[Finding]) -> None:
+def tell(args: argparse.Namespace, outcome: Outcome, findings: list[Finding], worst: Worst | None = None) -> None:
     """Print what came of a run over shards."""
-    _tell(args, outcome.corpus, outcome.summary(), findings, outcome.first_problems)
+    _tell(args, outcome.corpus, outcome.summary(), findings, outcome.first_problems, worst)
     _say(args, outcome.warnings, outcome.notes, findings)
     if outcome.problems:
         common.report_lines(outcome.first_problems, outcome.problems)
@@ -209,16 +211,23 @@ def _tell(
     summary: dict[str, Any],
     findings: list[Finding],
     problems: list[str],
+    worst: Worst | None,
 ) -> None:
-    """The corpus scores, on standard output unless rows are there."""
+    """The corpus scores and the worst captions, on standard output unless rows are there."""
     stream = sys.stderr if args.output == "-" else sys.stdout
     if args.json:
+        if args.x100:
+            summary["scores"] = {name: score.times100().as_dict() for name, score in corpus.items()}
+            summary["x100"] = True
         beside = {"problems": problems, "diagnosis": [one.as_dict() for one in findings]}
-        print(json.dumps({**summary, **beside}, ensure_ascii=False, indent=2))
+        named = {"worst": worst.records()} if worst is not None else {}
+        print(json.dumps({**summary, **beside, **named}, ensure_ascii=False, indent=2))
         return
-    print(corpus_table(corpus).text(), end="", file=stream)
+    common.show(corpus_table(corpus, x100=args.x100, signatures=args.signatures), stream=stream)
     for text in _lines([finding for finding in findings if finding.suspicious]):
         print(flags(f"suspicious: {text}"), file=stream)
+    if worst is not None:
+        stream.write(common.printable(worst.text(stream, x100=args.x100), stream))
 
 
 def _say(args: argparse.Namespace, warnings: list[str], notes: list[str], findings: list[Finding]) -> None:
@@ -244,27 +253,43 @@ def _lines(findings: list[Finding]) -> list[str]:
     return lines({"": findings})
 
 
-def _worst(result: Result, samples: Sequence[Sample], rows: Sequence[int], reasons: Any) -> None:
-    """The captions with the lowest scores of the first metric, with every metric's reasons."""
-    from vericap.report import terminal
+@dataclass
+class Worst:
+    """The captions with the worst scores of the first metric, with every metric's reasons."""
 
-    print(terminal.worst_captions(result, samples, rows, reasons), end="")
+    result: Result
+    samples: Sequence[Sample]
+    rows: Sequence[int]
+    reasons: Reasons
+
+    @classmethod
+    def of(cls, run: Run, result: Result, samples: Sequence[Sample], count: int) -> Worst:
+        rows = result.worst(count)
+        return cls(result, samples, rows, run.explain([samples[row] for row in rows], states=result.states))
+
+    def text(self, stream: TextIO, *, x100: bool) -> str:
+        from vericap.report.terminal import worst_captions
+
+        width, colour = common.columns(stream), common.coloured(stream)
+        return worst_captions(
+            self.result, self.samples, self.rows, self.reasons, width=width, colour=colour, x100=x100
+        )  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        """For programs: as a row of --output."""
+        named = list(self.result.records())
+        told = {name: [None if own is None else own.as_dict() for own in found] for name, found in self.reasons.items()}
+        return [
+            {**named[row], **{f"{name}.explanation": own[place] for name, own in told.items()}}
+            for place, row in enumerate(self.rows)
+        ]
 
 
-def _page(file: Path, run: Run, result: Result, samples: Sequence[Sample], found: Any) -> None:
-    from vericap.report import reasons
+def _figures(args: argparse.Namespace, run: Run, result: Result, samples: Sequence[Sample]) -> None:
+    """Distributions of all scores; heat maps of the worst captions."""
+    from vericap.report.score_figures import draw
 
-    file.write_text(reasons.page(result, samples, found, images=run.settings.images), encoding="utf-8")
-
-
-def corpus_table(corpus: dict[str, Score]) -> Table:
-    """Corpus scores with intervals and signatures."""
-    bounds = any(score.interval for score in corpus.values())
-    columns = ["metric", "score", *(["95 % interval"] if bounds else []), "captions", "signature"]
-    table = Table(columns)
-    for name, score in corpus.items():
-        shown = f"{score.value:.4f}" if score.value is not None else f"undefined: {score.reason}"
-        interval = [f"{score.interval[0]:.4f} - {score.interval[1]:.4f}" if score.interval else "-"] if bounds else []
-        arrow = " (lower is better)" if score.direction == "lower" else ""
-        table.add(name + arrow, shown, *interval, score.count, score.signature)
-    return table
+    rows = result.worst(args.worst)
+    chosen = [samples[row] for row in rows]
+    for path in draw(result, chosen, run.explain(chosen, states=result.states, full=True), args.figures, args.format_):
+        common.say(f"wrote {path}")

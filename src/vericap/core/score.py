@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -27,6 +27,12 @@ class Score:
         """The numbers beside the score in words; empty where there are none."""
         shown = ", ".join(f"{what} {number:.4g}" for what, number in self.beside.items())
         return f"{self.name}: {shown}" if shown else ""
+
+    def times100(self) -> Score:
+        """The same score x100."""
+        value = None if self.value is None else 100 * self.value
+        bounds = None if self.interval is None else (100 * self.interval[0], 100 * self.interval[1])
+        return replace(self, value=value, interval=bounds)
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = {"value": self.value, "count": self.count, "direction": self.direction}

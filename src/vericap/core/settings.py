@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from vericap.core.languages import LANGUAGES, tokenizer_of
 
 OFF = "off"  # `cache="off"`: nothing is kept on disk
 _PATHS = ("images", "features", "cache")
+_WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,16 @@ class Settings:
     seed: int = 0
     cache: Path | str | None = None
     progress: bool = False
+
+    def choices(self) -> dict[str, str]:
+        """The settings that may move a score, as plain data: a run is resumed only where they agree.
+
+        Examples
+        --------
+        >>> Settings(workers=2).choices() == Settings().choices() != Settings(lang="ja").choices()
+        True
+        """
+        return {name: str(value) for name, value in asdict(self).items() if name not in _WORK}
 
     def __post_init__(self) -> None:
         if self.lang not in LANGUAGES:

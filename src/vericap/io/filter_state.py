@@ -40,17 +40,10 @@ class FilterState:
 
     def begin(self) -> dict[str, Any] | None:
         """Take up an earlier run, or start; what came of a run that is done and whose files are still there."""
-        known = self.manifest.stored() if self.again else None
-        if known is not None:
-            self.manifest.check(known)
-            if known["state"] != "finished":
-                return None
-            summary: dict[str, Any] = known["summary"]
-            if all(_size(Path(name)) == size for name, size in summary["files"].items()):
-                return summary
-        self.manifest.clear()
-        self.manifest.begin()
-        return None
+        return self.manifest.take_up(
+            resume=self.again,
+            there=lambda summary: all(_size(Path(name)) == size for name, size in summary["files"].items()),
+        )
 
     def finish(self, summary: Mapping[str, Any], files: Sequence[Path]) -> None:
         """All is written: note it, and remove what is needed no longer."""

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 TABLES = tuple(WRITERS)
 KINDS = (*TABLES, ".tar", ".npy")
 PIECE = 4096  # records judged together: what a run that is cut short may lose, and what memory holds of photos
-_WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 REJECTED, PROBLEM, ORIGINAL = "rejected", "problem", "original"
 
 
@@ -190,10 +189,9 @@ class Filtering:
 
     def _plan(self, output: Path, rejected: Path | None) -> dict[str, Any]:
         """Everything that moves a byte of what is written, as plain data."""
-        settings = {name: str(value) for name, value in asdict(self.settings).items() if name not in _WORK}
         written = {"output": output.suffix, "rejected": None if rejected is None else rejected.suffix}
         told = {**asdict(self.wish), "metrics": list(self.wish.metrics)}
-        return {**told, **written, "settings": settings, "units": len(self.source.units)}
+        return {**told, **written, "settings": self.settings.choices(), "units": len(self.source.units)}
 
     def _signatures(self) -> dict[str, str]:
         """Signatures on the first records: they name models and tables with their digests."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +29,6 @@ from vericap.run.states import load
 from vericap.run.stream import Executor, LocalExecutor, Outcome, added_up, execute
 
 STANDARD = "-"
-_WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,9 @@ class Request:
 
     def plan(self, source: Input, run: Run) -> dict[str, Any]:
         """Everything that moves a byte of the result, as plain data."""
-        settings = {name: str(value) for name, value in asdict(run.settings).items() if name not in _WORK}
         return {
             "metrics": [metric.label for metric in run.metrics],
-            "settings": settings,
+            "settings": run.settings.choices(),
             "fields": asdict(source.fields),
             "ids": source.mode,
             "shards": len(source.units),
@@ -134,7 +133,7 @@ def score_files(source: Input, run: Run, request: Request, *, executor: Executor
 
 
 class FileRun:
-    """A run over files: executed once, then asked for its outcome, its worst captions, its first captions."""
+    """A run over files: executed once, then asked for its outcome, its worst captions."""
 
     def __init__(self, source: Input, run: Run, request: Request) -> None:
         self.source, self.run, self.request = source, run, request
@@ -172,17 +171,9 @@ class FileRun:
     def _begin(self) -> None:
         """Take up an earlier run, or start."""
         again = self.request.resume is not None or self.request.shard is not None
-        stored = self.manifest.stored() if again else None
-        if stored is None:
-            self.manifest.clear()
-            self.manifest.begin()
-            return
-        self.manifest.check(stored)
-        if stored["state"] == "finished":
-            if _there(self.request.output, stored["summary"]):
-                raise Finished(outcome_of(stored["summary"]))
-            self.manifest.clear()
-            self.manifest.begin()
+        done = self.manifest.take_up(resume=again, there=partial(_there, self.request.output))
+        if done is not None:
+            raise Finished(outcome_of(done))
 
     def finish(self) -> None:
         """Put the parts together; from now on the run is done."""
@@ -210,15 +201,6 @@ class FileRun:
             records = self.source.read(self.source.units[number], start=start, repeats=repeats)
             found.append(self.run.name_images(records.samples)[place])
         return found
-
-    def first(self, count: int) -> list[Sample]:
-        """The first captions."""
-        found: list[Sample] = []
-        for unit in self.source.units:
-            found += self.source.read(unit).samples
-            if len(found) >= count:
-                break
-        return self.run.name_images(found[:count])
 
 
 def _add_intervals(folder: Path, outcome: Outcome, metrics: list[Metric], plan: Mapping[str, Any]) -> None:

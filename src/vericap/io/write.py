@@ -294,6 +294,23 @@ def write_result(
             _text(result, found, stream, file.suffix.lower())
 
 
+def write_rows(found: Iterator[dict[str, Any]], path: str | Path, signatures: Mapping[str, str]) -> None:
+    """Write rows of any kind as jsonl, csv, parquet or json, with the signatures of their scores."""
+    file = check_output(path)
+    with replacing(file) as temporary:
+        if file.suffix.lower() == ".parquet":
+            write_parquet(found, temporary, signatures)
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            if file.suffix.lower() == ".csv":
+                write_csv(found, stream, signatures)
+            elif file.suffix.lower() == ".jsonl":
+                stream.writelines(json_lines(found))
+            else:
+                json.dump({"signatures": signatures, "rows": list(found)}, stream, ensure_ascii=False, indent=1)
+                stream.write("\n")
+
+
 def _text(result: Result, found: Iterator[dict[str, Any]], stream: IO[str], kind: str) -> None:
     if kind == ".json":
         json.dump({**result.summary(), "rows": list(found)}, stream, ensure_ascii=False, indent=1)

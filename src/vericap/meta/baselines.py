@@ -79,11 +79,12 @@ def baseline_lines(found: Agreements) -> list[Line]:
     return lines
 
 
-def not_above(found: Agreements) -> str:
+def not_above(found: Agreements, *, x100: bool = True) -> str:
     """In words, which metrics are not better than the best baseline; empty where all are."""
     values = {line.metric: line.value for line in found.baselines if line.value is not None}
     if not values:
         return ""
     best = max(values, key=lambda name: values[name])
     below = [line.metric for line in found.lines if line.value is not None and line.value <= values[best]]
-    return f"Not above the best baseline, {best} {100 * values[best]:.2f}: {', '.join(below)}." if below else ""
+    value = f"{100 * values[best]:.2f}" if x100 else f"{values[best]:.4f}"
+    return f"Not above the best baseline, {best} {value}: {', '.join(below)}." if below else ""

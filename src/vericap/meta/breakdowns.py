@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vericap.core.errors import VericapError
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.core.typing import Bools, Floats, Ints
 from vericap.meta.agreement import SystemAgreement, correlation, why_undefined
 from vericap.meta.baselines import count_words
 from vericap.meta.bootstrap import estimate
 from vericap.meta.judgements import Pairs, Ratings, cluster_index
+from vericap.meta.tables import share, span
 from vericap.meta.task import Task
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _parts_table(found: Agreements, parts: dict[str, Bools], title: str, note: s
     if len(usable) < 2 or found.task.protocol.level == "system":
         return None
     heads = [f"{name} ({int(rows.sum())})" for name, rows in usable.items()]
-    table = Table(["metric", *heads], title=f"{found.dataset}: {found.protocol.statistic} {title}", digits=2)
+    table = Table(["metric", *heads], title=f"{found.dataset}: {found.protocol.statistic} {title}", x100=True)
     tasks = [(part_of(found.task, rows), rows) for rows in usable.values()]
     for name in found.scores:
         table.add(name, *(_value(task, [run[rows] for run in found.runs[name]]) for task, rows in tasks))
@@ -52,12 +53,12 @@ def _parts_table(found: Agreements, parts: dict[str, Bools], title: str, note: s
     return table
 
 
-def _value(task: Task, runs: Sequence[Floats]) -> float | None:
+def _value(task: Task, runs: Sequence[Floats]) -> Number | None:
     try:
         value = task.agreement(runs).value
     except VericapError:
         return None  # a part in which all scores or all judgements are equal
-    return None if np.isnan(value) else 100 * value
+    return share(value)
 
 
 def by_length(found: Agreements) -> Table | None:
@@ -70,7 +71,7 @@ def by_length(found: Agreements) -> Table | None:
     edges = np.unique(np.quantile(count, [1 / 3, 2 / 3]))
     third = np.searchsorted(edges, count, side="left")
     parts = {_words(count[third == place]): third == place for place in np.unique(third)}
-    return _parts_table(found, parts, "by length of the caption", "x100; thirds by words; number of captions or pairs.")
+    return _parts_table(found, parts, "by length of the caption", "thirds by words; number of captions or pairs.")
 
 
 def _words(count: Floats) -> str:
@@ -87,7 +88,7 @@ def by_kind(found: Agreements) -> Table | None:
     own = np.array([named[row] for row in task.rows])
     kinds, counts = np.unique(own, return_counts=True)
     most = [str(kinds[place]) for place in np.argsort(-counts, kind="stable")[:MOST_KINDS]]
-    return _parts_table(found, {kind: own == kind for kind in most}, "by kind", "x100; number of captions or pairs.")
+    return _parts_table(found, {kind: own == kind for kind in most}, "by kind", "number of captions or pairs.")
 
 
 # --- systems ----------------------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ def by_system(found: Agreements) -> Table | None:
 def _rated_systems(found: Agreements, system: Ints) -> Table:
     task, weights = found.task, found.weights()
     count = int(system.max()) + 1
-    table = Table(["metric", "pearson", "95 % interval", "tau-b"], title=f"{found.dataset}: systems", digits=2)
+    table = Table(["metric", "pearson", "95 % interval", "tau-b"], title=f"{found.dataset}: systems", x100=True)
     for name, scores in found.scores.items():
         x = scores[task.entry]
         usable = ~np.isnan(x)
@@ -115,19 +116,18 @@ def _rated_systems(found: Agreements, system: Ints) -> Table:
         for statistic in ("pearson", "tau-b"):
             columns = (x[usable], task.judgement[usable], task.cluster[usable], system[task.entry][usable])
             own = estimate(SystemAgreement(*columns, statistic=statistic, clusters=task.clusters), weights)
-            cells.append(100 * own.value)
+            cells.append(share(own.value))
             if statistic == "pearson":
-                low, high = own.interval
-                cells.append(None if np.isnan(low) else f"{100 * low:.2f}-{100 * high:.2f}")
+                cells.append(span(own.interval))
         table.add(name, *cells)
-    table.notes = [f"x100; mean score against mean rating of {count} systems; so few points move far in the bootstrap."]
+    table.notes = [f"mean score against mean rating of {count} systems; so few points move far in the bootstrap."]
     return table
 
 
 def _fighting_systems(found: Agreements, written: Sequence[tuple[str, str]]) -> Table:
     """Share of battles won, by people and by the metric."""
     names = cluster_index([name for pair in written for name in pair]).reshape(-1, 2)
-    table = Table(["metric", "spearman", "tau-b"], title=f"{found.dataset}: systems", digits=2)
+    table = Table(["metric", "spearman", "tau-b"], title=f"{found.dataset}: systems", x100=True)
     for name, scores in found.scores.items():
         gap = scores[:, 1] - scores[:, 0]
         usable = ~np.isnan(gap)
@@ -137,10 +137,8 @@ def _fighting_systems(found: Agreements, written: Sequence[tuple[str, str]]) -> 
         if why_undefined(won[both], theirs[both]):
             table.add(name, None, None)
         else:
-            table.add(name, *(100 * correlation(s, won[both], theirs[both]) for s in ("spearman", "tau-b")))
-    table.notes = [
-        f"x100; share of battles won by each of {int(names.max()) + 1} systems, by the metric and by people."
-    ]
+            table.add(name, *(share(correlation(s, won[both], theirs[both])) for s in ("spearman", "tau-b")))
+    table.notes = [f"share of battles won by each of {int(names.max()) + 1} systems, by the metric and by people."]
     return table
 
 

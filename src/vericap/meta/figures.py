@@ -14,18 +14,21 @@ from vericap.report import figures
 from vericap.report.figures import Curve
 
 
-def draw(found: Sequence[Agreements], folder: Path) -> list[Path]:
-    """All figures that some results of one data set allow, each named after the data set and what it shows."""
+def draw(found: Sequence[Agreements], folder: Path, *, ending: str = "png") -> list[Path]:
+    """All figures that some results of one data set allow, each named after the data set and what it shows.
+
+    `ending` is their format: png, svg or pdf.
+    """
     first, stem = found[0], found[0].dataset.replace("/", "-")
     paths = []
     if len(found) > 1:
-        paths.append(reference_curves(found, folder / f"{stem}-references.png"))
+        paths.append(reference_curves(found, folder / f"{stem}-references.{ending}"))
     if first.scores and next(iter(first.scores.values())).ndim == 1:
-        paths.append(score_distributions(first, folder / f"{stem}-distributions.png"))
+        paths.append(score_distributions(first, folder / f"{stem}-distributions.{ending}"))
     if first.gaps:
-        paths.append(gap_curves(first, folder / f"{stem}-gaps.png"))
+        paths.append(gap_curves(first, folder / f"{stem}-gaps.{ending}"))
     if len(first.scores) > 1:
-        paths.append(correlation_matrix(first, folder / f"{stem}-correlations.png"))
+        paths.append(correlation_matrix(first, folder / f"{stem}-correlations.{ending}"))
     return paths
 
 

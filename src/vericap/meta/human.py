@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from vericap.core.errors import VericapError
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.core.typing import Floats, Ints
 from vericap.meta.agreement import correlation, why_undefined
 from vericap.meta.judgements import Judgements, Pairs, Ratings
@@ -64,12 +64,12 @@ def ceiling_table(data: Judgements, protocol: str | None = None) -> Table:
     if not isinstance(data, Ratings):
         raise VericapError(f"data set '{data.name}' has no raters to compare")
     task = make_task(data, protocol_of(data.name, protocol))
-    table = Table(["statistic", "two raters", "one against the others", "raters"], digits=2)
-    table.title = f"{data.name}: agreement between raters (x100)"
+    table = Table(["statistic", "two raters", "one against the others", "raters"], x100=True)
+    table.title = f"{data.name}: agreement between raters"
     table.notes = [f"{len(task.rows)} captions, as kept by {task.protocol.name}"]
     for statistic in ("tau-c", "tau-b", "spearman", "pearson"):
         found = human_ceiling(data, statistic=statistic, aspect=task.protocol.aspect, rows=task.rows)
-        table.add(statistic, 100 * found.between, 100 * found.others, found.raters)
+        table.add(statistic, Number(found.between), Number(found.others), found.raters)
     return table
 
 
@@ -119,8 +119,9 @@ def human_machine(data: Pairs, scores: Floats, *, label: str = "human") -> list[
 
 def averages_table(data: Pairs, scores: Mapping[str, Floats]) -> Table:
     """Accuracy and average scores of people and machines, by metric and system."""
-    table = Table(["metric", "system", "human wins", "mean human", "mean machine", "pairs"])
+    table = Table(["metric", "system", "human wins", "mean human", "mean machine", "pairs"], x100=True)
     for metric, values in scores.items():
         for row in human_machine(data, values):
-            table.add(metric, row.group, row.accuracy, row.human, row.machine, row.pairs)
+            numbers = (Number(value) for value in (row.accuracy, row.human, row.machine))
+            table.add(metric, row.group, *numbers, row.pairs)
     return table

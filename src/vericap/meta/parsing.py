@@ -19,7 +19,7 @@ from vericap.meta.agreement import MeanOverClusters
 from vericap.meta.bootstrap import Estimate, cluster_weights, estimate
 from vericap.meta.detection import Share
 from vericap.meta.judgements import GoldGraphs, cluster_index
-from vericap.meta.tables import percent, span
+from vericap.meta.tables import share, span
 from vericap.run.analyses.graphs import parse_texts, parser_name
 from vericap.run.runtime import Runtime
 from vericap.text.wordnet import base_forms
@@ -41,20 +41,20 @@ class Parsed:
     estimates: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     others: list[Parsed] = field(default_factory=list)  # the same captions in other conventions
 
-    def table(self) -> Table:
-        """A line per kind of tuple; numbers are x100."""
+    def table(self, *, x100: bool = True) -> Table:
+        """A line per kind of tuple."""
         columns = ["parser", "tuples", "precision", "recall", "f1", "95 % interval", "set match", "spice f"]
-        table = Table(columns, title=f"{self.dataset}: parser against people", digits=1)
+        table = Table(columns, title=f"{self.dataset}: parser against people", digits=3, x100=x100)
         for found in (self, *self.others):
             found._add_to(table)
         table.notes = [
-            f"x100; {self.captions} captions of {self.images} images; words are compared by their base forms, numbers "
+            f"{self.captions} captions of {self.images} images; words are compared by their base forms, numbers "
             "as digits. set match: the graph is the same, tuple by tuple. spice f: mean over captions, synonyms count.",
         ]
         if self.resamples:
+            match, spice = (table.shown(span(own.interval)) for own in (self.match, self.spice))
             table.notes.append(
-                f"Intervals: {self.resamples} bootstrap draws of images; set match {span(self.match.interval)}, spice "
-                f"f {span(self.spice.interval)}."
+                f"Intervals: {self.resamples} bootstrap draws of images; set match {match}, spice f {spice}."
             )
         return table
 
@@ -64,10 +64,10 @@ class Parsed:
             table.add(
                 self.parser,
                 kind,
-                *(percent(own[name].value) for name in ("precision", "recall", "f1")),
+                *(share(own[name].value) for name in ("precision", "recall", "f1")),
                 span(own["f1"].interval) if self.resamples else None,
-                percent(self.match.value) if whole else None,
-                percent(self.spice.value) if whole else None,
+                share(self.match.value) if whole else None,
+                share(self.spice.value) if whole else None,
             )
 
 

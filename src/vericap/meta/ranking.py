@@ -10,7 +10,7 @@ from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.core.typing import Floats
 from vericap.meta.judgements import Systems
 from vericap.meta.scoring import KeptScores, fitting_settings, metrics_of, score
@@ -44,10 +44,10 @@ class Ranking:
     def table(self) -> Table:
         """Systems x metrics: value and interval; the mark tells whom a system beats with p < .05."""
         systems = sorted({place.system for places in self.places.values() for place in places})
-        table = Table(["metric", *systems, "order"], title=f"{self.dataset}: systems by metric", digits=4)
+        table = Table(["metric", *systems, "order"], title=f"{self.dataset}: systems by metric", x100=True)
         for metric, places in self.places.items():
             by_name = {place.system: place for place in places}
-            table.add(metric, *(self._cell(by_name[name]) for name in systems), self.order(metric))
+            table.add(metric, *(_cell(by_name[name]) for name in systems), self.order(metric))
         table.notes = [
             f"Corpus scores with 95 % intervals, {self.images} images, {self.resamples} bootstrap draws. "
             "Order: > marks a difference with p < 0.05 (paired bootstrap, neighbours), ~ none."
@@ -58,11 +58,6 @@ class Ranking:
         table.notes += [f"{metric}: {reason}" for metric, reason in self.reasons.items()]
         return table
 
-    @staticmethod
-    def _cell(place: Place) -> str:
-        low, high = place.interval
-        return f"{place.value:.4f} [{low:.4f}, {high:.4f}]"
-
     def order(self, metric: str) -> str:
         """Systems from best to worst with > or ~ between neighbours."""
         places = self.places[metric]
@@ -71,6 +66,10 @@ class Ranking:
             sure = above.p_next is not None and above.p_next < 0.05
             text += f" {'>' if sure else '~'} {below.system}"
         return text
+
+
+def _cell(place: Place) -> Number:
+    return Number(place.value, bounds=place.interval)
 
 
 def rank_systems(

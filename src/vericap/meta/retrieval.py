@@ -11,7 +11,7 @@ from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.core.typing import Floats, Ints
 from vericap.meta.judgements import Retrieval
 from vericap.meta.scoring import KeptScores, fitting_settings, metrics_of, score
@@ -130,9 +130,9 @@ def score_matrices(
 def retrieval_table(found: Mapping[str, Recalls], *, title: str = "retrieval") -> Table:
     ks = next((tuple(each.captions) for each in found.values()), KS)
     columns = ["metric", *(f"text R@{k}" for k in ks), *(f"image R@{k}" for k in ks), "text rank", "image rank"]
-    table = Table(columns, title=title, digits=1)
+    table = Table(columns, title=title, digits=1, x100=True)
     for name, each in found.items():
-        values = [100 * value for value in (*each.captions.values(), *each.images.values())]
+        values = [Number(value, digits=3) for value in (*each.captions.values(), *each.images.values())]
         table.add(name, *values, each.caption_rank, each.image_rank)
-    table.notes = ["Recall x100; text: captions found for an image, image: images found for a caption."]
+    table.notes = ["Recall; text: captions found for an image, image: images found for a caption."]
     return table

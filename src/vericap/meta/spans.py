@@ -18,14 +18,14 @@ from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.core.table import Table
+from vericap.core.table import Interval, Table
 from vericap.core.typing import Array, Floats, Ints
 from vericap.meta.bootstrap import Estimate, cluster_weights, difference, estimate
 from vericap.meta.detection import AreaUnderCurve, AveragePrecision, Share, decided
 from vericap.meta.judgements import Spans, cluster_index
 from vericap.meta.protocols import Protocol
 from vericap.meta.scoring import KeptScores, fitting_settings, metrics_of, score, why
-from vericap.meta.tables import percent, shown_p, span
+from vericap.meta.tables import share, shown_p, span
 from vericap.metrics.registry import Wanted
 from vericap.metrics.toolbox import content_words, words_of
 from vericap.run.engine import Run
@@ -121,7 +121,7 @@ class SpanAgreements:
         raise KeyError(metric)
 
     def table(self) -> Table:
-        """A line per metric and baseline; numbers are x100."""
+        """A line per metric and baseline."""
         return span_table(self)
 
 
@@ -303,25 +303,25 @@ def _against_best(lines: list[SpanLine], weights: Floats | None) -> None:
 
 
 def span_table(found: SpanAgreements) -> Table:
-    """A line per metric and baseline; numbers are x100."""
+    """A line per metric and baseline."""
     columns = ["metric", "auc", "95 % interval", "ap", "precision", "recall", "f1", "judged", "to best", "p"]
     columns += ["sentence auc", "95 % interval of it"]
-    table = Table(columns, title=f"{found.dataset}: {found.protocol.name}", digits=1)
+    table = Table(columns, title=f"{found.dataset}: {found.protocol.name}", digits=3, x100=True)
     for line in found.lines:
         table.add(
             line.metric,
-            percent(line.value("auc")),
+            share(line.value("auc")),
             _interval(found, line, "auc"),
-            *(percent(line.value(name)) for name in ("ap", "precision", "recall", "f1")),
-            percent(line.judged),
-            percent(line.gap),
+            *(share(line.value(name)) for name in ("ap", "precision", "recall", "f1")),
+            share(line.judged),
+            share(line.gap),
             shown_p(line.p),
-            percent(line.value("sentences")),
+            share(line.value("sentences")),
             _interval(found, line, "sentences"),
         )
     words, whole = found.words.wrong, found.sentences.wrong
     table.notes = [
-        f"x100; {found.protocol.describe()}.",
+        f"{found.protocol.describe()}.",
         f"{len(words)} content words, {int(words.sum())} wrong; {len(whole)} sentences, {int(whole.sum())} wrong; "
         f"{found.images} images.",
         "auc, ap: wrong words by least support; a word that is not judged has the middle support. precision, recall, "
@@ -337,6 +337,6 @@ def span_table(found: SpanAgreements) -> Table:
     return table
 
 
-def _interval(found: SpanAgreements, line: SpanLine, name: str) -> str | None:
+def _interval(found: SpanAgreements, line: SpanLine, name: str) -> Interval | None:
     own = line.estimates.get(name)
     return span(own.interval) if own is not None and found.resamples else None

@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vericap.core.table import Cell, Table
+from vericap.core.table import Cell, Interval, Number, Table
 
 if TYPE_CHECKING:
     from vericap.meta.evaluation import Agreements, Line
 
 TIES, NEEDED = "acc-eq", "gap for 75 %"
+LEVEL = 0.05  # adjusted p of a star
 _NOTES = 6  # remarks about single captions can be many
 _FATE = {"left-out": "are left out", "worst": "count as its worst score"}
 
 
-def percent(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 6)
+def share(value: float | None) -> Number | None:
+    """A figure that is printed x100."""
+    return None if value is None or value != value else Number(value)
 
 
-def span(interval: tuple[float, float] | None) -> str | None:
-    if interval is None or interval[0] != interval[0]:
-        return None
-    sign = "-" if interval[0] >= 0 else " to "
-    return f"{100 * interval[0]:.2f}{sign}{100 * interval[1]:.2f}"
+def span(interval: tuple[float, float] | None) -> Interval | None:
+    return None if interval is None or interval[0] != interval[0] else Interval(*interval)
 
 
 def shown_p(p: float | None) -> str | None:
     return None if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
-    """A line per metric, best first where that can be said, then the baselines; numbers are x100."""
+def agreement_table(
+    found: Agreements, *, sources: bool = True, x100: bool = True, signatures: bool = False
+) -> Table:  # fmt: skip
+    """A line per metric, best first where that can be said, then the baselines."""
     groups = list(dict.fromkeys(name for line in found.lines for name in line.groups))
     spread = any(line.deviation is not None for line in found.lines)
     columns = ["metric", found.protocol.statistic, "95 % interval"]
@@ -39,20 +40,25 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
     columns += [*groups, "to best", "p"]
     columns += [TIES] if found.ties else []
     columns += [NEEDED] if found.gaps else []
-    table = Table([*columns, "published"], title=f"{found.dataset}: {found.protocol.name}", digits=2)
+    table = Table([*columns, "published"], title=f"{found.dataset}: {found.protocol.name}", x100=x100)
+    best = found.best()
     notes: dict[str, list[str]] = {}
     for line in [*found.lines, *found.baselines]:
         if line.kind == "baseline" and line.value is None:
             continue  # all captions equally long: nothing to beat
-        cells: list[Cell] = [line.metric, percent(line.value), span(line.interval)]
-        cells += [percent(line.deviation)] if spread else []
+        star = line.p is not None and line.p < LEVEL
+        value = None if line.value is None else Number(line.value, best=line is best, star=star)
+        cells: list[Cell] = [line.metric, value, span(line.interval)]
+        cells += [share(line.deviation)] if spread else []
         cells += [_group(line, name) for name in groups]
-        cells += [percent(line.gap), shown_p(line.p)]
+        cells += [share(line.gap), shown_p(line.p)]
         cells += [_tie(found, line.metric)] if found.ties else []
         cells += [_needed(found, line.metric)] if found.gaps else []
-        table.add(*cells, _published(found, line, notes))
-    table.notes = [f"x100; {found.protocol.describe()}.", f"{found.judgements} judgements on {found.images} images."]
-    table.notes += _how(found)
+        table.add(*cells, _published(found, line, notes, x100))
+    if best is not None and any(line.p is not None and line.p < LEVEL for line in found.lines):
+        table.legend = [f"* differs from {best.metric} with adjusted p < {LEVEL:g}"]
+    table.notes = [f"{found.protocol.describe()}.", f"{found.judgements} judgements on {found.images} images."]
+    table.notes += _how(found, x100)
     if groups:
         table.notes.append("The overall value is the mean over the groups.")
     table.notes += _meaning(found)
@@ -67,10 +73,11 @@ def agreement_table(found: Agreements, *, sources: bool = True) -> Table:
     table.notes += found.notes[:_NOTES]
     if len(found.notes) > _NOTES:
         table.notes.append(f"... and {len(found.notes) - _NOTES} more notes of this kind")
+    table.notes += [line.signature for line in found.lines if signatures and line.signature]
     return table
 
 
-def _how(found: Agreements) -> list[str]:
+def _how(found: Agreements, x100: bool) -> list[str]:
     """Where intervals and p come from, and what the baselines are."""
     notes = []
     best = found.best()
@@ -82,13 +89,13 @@ def _how(found: Agreements) -> list[str]:
     if any(line.value is not None for line in found.baselines):
         from vericap.meta.baselines import NOTE, not_above
 
-        notes += [NOTE, *filter(None, [not_above(found)])]
+        notes += [NOTE, *filter(None, [not_above(found, x100=x100)])]
     return notes
 
 
-def _tie(found: Agreements, metric: str) -> float | None:
+def _tie(found: Agreements, metric: str) -> Number | None:
     own = found.ties.get(metric)
-    return None if own is None else 100 * own.accuracy
+    return None if own is None else Number(own.accuracy)
 
 
 def _needed(found: Agreements, metric: str) -> str | None:
@@ -121,20 +128,21 @@ def _meaning(found: Agreements) -> list[str]:
     return notes
 
 
-def _group(line: Line, name: str) -> str | None:
+def _group(line: Line, name: str) -> Number | None:
     if name not in line.groups:
         return None
     value, spread = line.groups[name]
-    return f"{100 * value:.1f}" if spread != spread else f"{100 * value:.1f} ± {100 * spread:.1f}"
+    return Number(value, digits=3, spread=None if spread != spread else spread)
 
 
-def _published(found: Agreements, line: Line, notes: dict[str, list[str]]) -> str | None:
+def _published(found: Agreements, line: Line, notes: dict[str, list[str]], x100: bool) -> str | None:
     """Numbers of the same protocol; only where there is none, others, marked ‡ as not comparable."""
     items = [item for item in line.published if not item.group]
     same = [i for i in items if i.protocol == found.protocol.name and "4,000 pairs" not in i.note]
     cells = []
     for item in same or items:
-        cells.append(f"{item.value:.{item.digits}f}{'' if same else '‡'}")
+        shown = f"{item.value:.{item.digits}f}" if x100 else f"{item.value / 100:.{item.digits + 2}f}"
+        cells.append(f"{shown}{'' if same else '‡'}")
         remark = f"; {item.note}" if item.note else ""
         where = item.source + remark if same else f"{item.source}; {item.protocol}{remark}"
         notes.setdefault(where, []).append(f"{item.label} {cells[-1]}")
@@ -146,14 +154,14 @@ def curve_table(points: Sequence[Agreements]) -> Table:
     names = list(dict.fromkeys(line.metric for found in points for line in found.lines))
     heads = [_count(found) for found in points]
     table = Table(
-        ["metric", *heads], title=f"{points[0].dataset}: {points[0].protocol.statistic} by references", digits=2
+        ["metric", *heads], title=f"{points[0].dataset}: {points[0].protocol.statistic} by references", x100=True
     )
     for name in names:
         row = {line.metric: line for found in points for line in found.lines if line.metric == name}
-        cells = [percent(next((line.value for line in found.lines if line.metric == name), None)) for found in points]
+        cells = [share(next((line.value for line in found.lines if line.metric == name), None)) for found in points]
         if row:
             table.add(name, *cells)
-    table.notes = [f"x100, mean over {max(found.protocol.runs for found in points)} runs; - : not defined"]
+    table.notes = [f"mean over {max(found.protocol.runs for found in points)} runs; - : not defined"]
     reasons = {
         f"{line.metric}, {_count(found)}: {line.reason}"
         for found in points
@@ -173,17 +181,13 @@ def _count(found: Agreements) -> str:
 def ablation_table(tables: Sequence[Agreements], *, base: str) -> Table:
     """Variants of a metric (rows) on several data sets (columns), each with its gap to the base."""
     names = list(dict.fromkeys(line.metric for found in tables for line in found.lines))
-    table = Table(["variant", *(found.protocol.name for found in tables)], title=f"ablation against {base}")
+    table = Table(["variant", *(found.protocol.name for found in tables)], title=f"ablation against {base}", x100=True)
     for name in names:
-        cells = []
+        cells: list[Cell] = []
         for found in tables:
             values = {line.metric: line.value for line in found.lines}
             value, zero = values.get(name), values.get(base)
-            if value is None:
-                cells.append("-")
-            elif name == base or zero is None:
-                cells.append(f"{100 * value:.2f}")
-            else:
-                cells.append(f"{100 * value:.2f} ({100 * (value - zero):+.2f})")
+            gap = None if value is None or zero is None or name == base else value - zero
+            cells.append(None if value is None else Number(value, gap=gap))
         table.add(name, *cells)
     return table

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vericap.core.errors import MissingPart, VericapError
 from vericap.core.settings import Settings
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.meta.catalogue import load
 from vericap.meta.evaluation import Agreements, evaluate_each
 from vericap.meta.judgements import Judgements
@@ -29,6 +29,20 @@ class Verdict:
     ours: float | None
     status: str
     why: str = ""
+    gap: float | None = None  # ours less the published one, where they differ
+
+
+@dataclass
+class Wanted:
+    """Published numbers to recompute, the data sets they are of, and why some cannot be recomputed here."""
+
+    items: list[Published]
+    loaded: dict[str, Judgements | str]
+    reasons: list[str]
+
+    def metrics(self) -> list[str]:
+        """Names of the metrics that will be run."""
+        return list(dict.fromkeys(item.metric for item, reason in zip(self.items, self.reasons) if not reason))
 
 
 def verify(
@@ -49,22 +63,36 @@ def verify(
     settings : choices that all metrics share.
     store : keep scores there and take them up again.
     """
+    return judge(wanted(datasets=datasets, metrics=metrics, data_folder=data_folder), settings=settings, store=store)
+
+
+def wanted(
+    *,
+    datasets: Sequence[str] | None = None,
+    metrics: Iterable[str] | None = None,
+    data_folder: str | Path | None = None,
+) -> Wanted:
+    """What `verify` will recompute, before anything is computed."""
     chosen = [item for item in published() if datasets is None or item.dataset in datasets]
-    wanted = None if metrics is None else set(metrics)
-    if wanted is not None:
-        chosen = [item for item in chosen if item.metric in wanted]
+    named = None if metrics is None else set(metrics)
+    if named is not None:
+        chosen = [item for item in chosen if item.metric in named]
     if not chosen:
         raise VericapError("nothing published is known for that choice of data sets and metrics")
     loaded: dict[str, Judgements | str] = {}
-    why = [_unavailable(item, loaded, data_folder) for item in chosen]
+    return Wanted(chosen, loaded, [_unavailable(item, loaded, data_folder) for item in chosen])
+
+
+def judge(work: Wanted, *, settings: Settings | None = None, store: KeptScores | None = None) -> list[Verdict]:
+    """A verdict on every number."""
     tables: dict[str, Agreements] = {}
-    for name, data in loaded.items():
-        items = [item for item, reason in zip(chosen, why) if item.dataset == name and not reason]
+    for name, data in work.loaded.items():
+        items = [item for item, reason in zip(work.items, work.reasons) if item.dataset == name and not reason]
         if not isinstance(data, str) and items:
             tables.update(_recomputed(data, items, settings, store))
     return [
         Verdict(item, None, NOT, reason) if reason else _judge(item, tables[item.protocol])
-        for item, reason in zip(chosen, why)
+        for item, reason in zip(work.items, work.reasons)
     ]
 
 
@@ -114,23 +142,24 @@ def _judge(item: Published, table: Agreements) -> Verdict:
     if abs(ours - item.value) <= item.tolerance:
         return Verdict(item, ours, AGREES)
     if item.exact:
-        return Verdict(item, ours, DIFFERS, f"by {ours - item.value:+.2f}")
-    why = f"{item.note + ', ' if item.note else ''}gap {ours - item.value:+.2f}"
-    return Verdict(item, ours, OTHER, why)
+        return Verdict(item, ours, DIFFERS, gap=(ours - item.value) / 100)
+    return Verdict(item, ours, OTHER, item.note, gap=(ours - item.value) / 100)
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+def verdict_table(verdicts: Sequence[Verdict], *, x100: bool = True) -> Table:
+    """A line per published number; ours beside it."""
     table = Table(
-        ["protocol", "metric", "published", "ours", "verdict", "why", "source"],
-        title="published numbers recomputed (x100)",
-        digits=2,
+        ["protocol", "metric", "published", "ours", "gap", "verdict", "why", "source"],
+        title="published numbers recomputed",
+        x100=x100,
     )
     for verdict in verdicts:
         item = verdict.item
         label = f"{item.label} {item.group}".strip()
-        shown = f"{item.value:.{item.digits}f}"
-        ours = None if verdict.ours is None else f"{verdict.ours:.{max(2, item.digits)}f}"
-        table.add(item.protocol, label, shown, ours, verdict.status, verdict.why or None, item.source)
+        shown = Number(item.value / 100, digits=item.digits + 2)
+        ours = None if verdict.ours is None else Number(verdict.ours / 100, digits=max(2, item.digits) + 2)
+        gap = None if verdict.gap is None else Number(verdict.gap)
+        table.add(item.protocol, label, shown, ours, gap, verdict.status, verdict.why or None, item.source)
     counts = {s: sum(v.status == s for v in verdicts) for s in (AGREES, DIFFERS, OTHER, NOT)}
     table.notes = [
         ", ".join(f"{count} {status}" for status, count in counts.items() if count) + ".",
@@ -138,3 +167,14 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
         "the gap is shown; DIFFERS: the same computation gives another number here.",
     ]
     return table
+
+
+def sources_below(table: Table) -> Table:
+    """The table for people: sources are numbers, each told once below; a column that says nothing is left out."""
+    place = list(table.columns).index("source")
+    sources = list(dict.fromkeys(row[place] for row in table.rows))
+    rows = [[*row[:place], f"[{sources.index(row[place]) + 1}]", *row[place + 1 :]] for row in table.rows]
+    used = [i for i, _ in enumerate(table.columns) if any(row[i] is not None for row in rows)]
+    notes = [*table.notes, *(f"[{number}] {source}" for number, source in enumerate(sources, 1))]
+    columns = [table.columns[i] for i in used]
+    return replace(table, columns=columns, rows=[[row[i] for i in used] for row in rows], notes=notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,60 @@ def matrix(names: Sequence[str], values: Floats, path: Path, *, title: str) -> P
     axes.set_title(title, fontsize=10)
     figure.colorbar(image, shrink=0.75)
     return save(figure, path)
+
+
+def histograms(panels: Mapping[str, Floats], path: Path, *, y_label: str) -> Path:
+    """A panel per name: how its values are distributed, with their mean; undefined ones are left out and counted."""
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = pyplot().subplots(rows, columns, figsize=(2.8 * columns, 2.3 * rows), squeeze=False)
+    for axes, (name, values) in zip(grid.flat, panels.items()):
+        known = values[values == values]
+        axes.set_title(name, fontsize=10)
+        axes.grid(axis="y", alpha=0.3)
+        if not known.size:
+            axes.text(0.5, 0.5, "no value", ha="center", va="center", transform=axes.transAxes)
+            axes.set(xticks=[], yticks=[])
+            continue
+        axes.hist(known, bins=min(30, max(5, round(known.size**0.5))), color="#56b4e9", edgecolor="white")
+        axes.axvline(known.mean(), color="#d55e00", linewidth=1.5)
+        missing = f", {values.size - known.size} undefined" if known.size < values.size else ""
+        axes.set_xlabel(f"mean {known.mean():.3f}{missing}", fontsize=8)
+        axes.tick_params(labelsize=8)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    figure.supylabel(y_label, fontsize=10)
+    figure.tight_layout()
+    return save(figure, path)
+
+
+def heat(
+    values: Floats, rows: Sequence[str], columns: Sequence[str], path: Path, *, title: str,
+    boxes: Sequence[Sequence[float]] = (),
+) -> Path:  # fmt: skip
+    """A matrix with its numbers, the best of every column framed; `boxes` draw where each row's region lies."""
+    plot = pyplot()
+    figure, axes = plot.subplots(figsize=(1.4 + 0.62 * len(columns), 0.9 + 0.3 * len(rows)))
+    axes.imshow(values, cmap="Blues", aspect="auto")
+    middle = (values.min() + values.max()) / 2
+    for (row, column), value in ((place, values[place]) for place in product(range(len(rows)), range(len(columns)))):
+        colour = "white" if value > middle else "black"
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
+    for column, row in enumerate(values.argmax(axis=0).tolist()):
+        axes.add_patch(plot.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="#d55e00", linewidth=1.6))
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="left", rotation_mode="anchor", fontsize=9)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    axes.tick_params(length=0, pad=46 if boxes else 3, axis="y")
+    for row, box in enumerate(boxes):
+        _region(axes, row, box)
+    axes.set_title(title, fontsize=10)
+    return save(figure, path)
+
+
+def _region(axes: Any, row: int, box: Sequence[float]) -> None:
+    """A small frame beside a row, with the region's place in it."""
+    x0, y0, x1, y1 = box
+    icon = axes.inset_axes((-0.45 - 0.75, row - 0.4, 0.65, 0.8), transform=axes.transData)
+    icon.set(xlim=(0, 1), ylim=(1, 0), xticks=[], yticks=[])
+    icon.add_patch(pyplot().Rectangle((x0, y0), x1 - x0, y1 - y0, color="#d55e00"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -27,11 +28,30 @@ def pictures(explanation: Explanation, *, most: int | None = None) -> list[tuple
     """
     found = []
     for item in explanation.heatmaps:
-        if item.columns and item.values:
+        if drawable(item):
             cut = most is not None and len(item.values) > most
             title = f"{item.title} ({most} of {len(item.values)} regions)" if cut else item.title
             found.append((title, heatmap(item, most=most)))
     return found
+
+
+def drawable(found: HeatMap) -> bool:
+    """Whether a heat map has anything to draw."""
+    return bool(found.columns and found.values)
+
+
+def save(found: HeatMap, path: Path, *, title: str = "", most: int | None = None) -> Path:
+    """Write a heat map by the file's ending: .svg as this module draws it, .png and .pdf by matplotlib."""
+    if path.suffix == ".svg":
+        path.write_text(heatmap(found, most=most), encoding="utf-8")
+        return path
+    from vericap.report import figures
+
+    values = np.asarray(found.values, dtype=np.float64)
+    shown = _strongest(values, most)
+    boxes = [found.boxes[row] for row in shown] if found.boxes else []
+    rows = [str(row + 1) for row in shown]
+    return figures.heat(values[shown], rows, found.columns, path, title=title or found.title, boxes=boxes)
 
 
 def heatmap(found: HeatMap, *, most: int | None = None) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from vericap.core.explanation import Explanation, Match
+from vericap.core.layout import wrapped
 from vericap.core.samples import Sample
 from vericap.run.results import Result
 from vericap.text.stopwords import ENGLISH
 
 _SHOWN = 6  # items of one kind on a line
 _UNSUPPORTED = 0.3  # support below which a word is named
+_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
 def worst_captions(
@@ -18,20 +20,53 @@ def worst_captions(
     samples: Sequence[Sample],
     rows: Sequence[int],
     reasons: Mapping[str, Sequence[Explanation | None]],
+    *,
+    width: int | None = None,
+    colour: bool = False,
+    x100: bool = False,
 ) -> str:
-    """Captions with their scores and what every metric says of them, the worst first."""
+    """Captions with their scores and what every metric says of them, the worst first.
+
+    `width` are the columns of the terminal, `colour` marks captions and unsupported words, `x100` is for scores.
+    """
     first = next(iter(result.metrics))
-    lines = ["", f"The {len(rows)} worst caption{'s' if len(rows) != 1 else ''} by {first}:"]
+    head = f"The {len(rows)} worst caption{'s' if len(rows) != 1 else ''} by {first}:"
+    lines = ["", head] if rows else ["", f"No caption has a score of {first}."]
     for place, row in enumerate(rows):
-        scores = "  ".join(f"{name} {result[name][row]:.4f}" for name in result.metrics)
-        lines += ["", f"{samples[row].id}: {samples[row].candidate}", f"  {scores}"]
-        for name, found in reasons.items():
-            explanation = found[place]
-            lines += [f"  {name}: {line}" for line in told(explanation)] if explanation is not None else []
+        own = {name: found[place] for name, found in reasons.items()}
+        caption = f"{samples[row].id}: {samples[row].candidate}"
+        lines += ["", *(_painted(line, _BOLD, colour) for line in _folded(caption, width, 0))]
+        lines += _folded("  ".join(_scores(result, row, x100)), width, 2)
+        for name, found in own.items():
+            for text in told(found) if found is not None else ():
+                style = _RED if text.startswith(_WEAK) else ""
+                lines += [_painted(line, style, colour) for line in _folded(f"{name}: {text}", width, 2)]
     silent = [name for name, metric in result.metrics.items() if not metric.explains]
-    if silent:
+    if silent and rows:
         lines += ["", f"No reasons: {', '.join(silent)}"]
     return "\n".join(lines) + "\n"
+
+
+def _scores(result: Result, row: int, x100: bool) -> Iterator[str]:
+    for name in result.metrics:
+        value = float(result[name][row])
+        shown = "-" if value != value else f"{100 * value:.2f}" if x100 else f"{value:.4f}"
+        yield f"{name} {shown}"
+
+
+def _folded(text: str, width: int | None, indent: int) -> list[str]:
+    """Lines that fit, those after the first set in further."""
+    if width is None:
+        return [" " * indent + text]
+    first, *rest = wrapped(text, max(20, width - indent - 2))
+    return [" " * indent + first, *(" " * (indent + 2) + line for line in rest)]
+
+
+def _painted(line: str, style: str, colour: bool) -> str:
+    return f"{style}{line}{_PLAIN}" if colour and style else line
+
+
+_WEAK = "not supported:"
 
 
 def told(explanation: Explanation) -> Iterator[str]:
@@ -42,7 +77,7 @@ def told(explanation: Explanation) -> Iterator[str]:
         if word.support is not None and word.support < _UNSUPPORTED and word.text.lower() not in ENGLISH
     ]
     if weak:
-        yield f"not supported: {_some(weak)}"
+        yield f"{_WEAK} {_some(weak)}"
     if explanation.missing:
         yield f"left out: {_some([item.text for item in explanation.missing])}"
     matched = [_pair(match) for match in explanation.matches if match.reference]

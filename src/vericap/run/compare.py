@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ import numpy as np
 from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
-from vericap.core.table import Table
+from vericap.core.table import Renders, Table
 from vericap.core.typing import Floats
+from vericap.run.compare_tables import caption_rows, details_table, scores_table, with_protocol
 from vericap.run.engine import Run
-from vericap.run.results import Result
+from vericap.run.results import Result, signature_notes
 from vericap.run.significance import (
     RESAMPLES,
-    PValue,
     aggregate,
     bootstrap,
     holm,
@@ -44,7 +44,7 @@ Meaning = Callable[[str, float], str]  # metric, difference -> in words; `verica
 
 
 @dataclass
-class Comparison:
+class Comparison(Renders):
     """Results by system, tests by (system, metric), and how they were made.
 
     Attributes
@@ -128,18 +128,17 @@ class Comparison:
 
     # --- output -------------------------------------------------------------------------------------------------
 
-    def table(self, *, digits: int = 4) -> Table:
-        """Systems x metrics; * marks an adjusted p below the level against the first system."""
-        judges = self.results[self.baseline].metrics
-        heads = [f"{name} (lower)" if judges[name].direction == "lower" else name for name in self.metrics]
-        table = Table(["system", *heads], digits=digits)
-        for system in self.results:
-            table.add(system, *(self._cell(system, metric, digits) for metric in self.metrics))
-        table.notes = [
-            f"* differs from {self.baseline} with adjusted p < {self.level:g} ({self._tested})",
-            *self._notes,
-        ]
-        return table
+    def table(self, *, digits: int = 4, x100: bool = False, signatures: bool = False) -> Table:
+        """Systems x metrics: the best in bold, * marks an adjusted p below the level against the first system."""
+        return scores_table(self, digits=digits, x100=x100, signatures=signatures)
+
+    def details(self, *, digits: int = 4, x100: bool = False) -> Table:
+        """One line per system and metric: value, interval, difference, p, adjusted p, signature."""
+        return details_table(self, digits=digits, x100=x100)
+
+    def captions_table(self) -> Iterator[dict[str, Any]]:
+        """One row per caption: `id`, and of every system `SYSTEM.candidate` and `SYSTEM.METRIC`."""
+        return caption_rows(self)
 
     def __str__(self) -> str:
         return self.table().text()
@@ -154,32 +153,15 @@ class Comparison:
             raise VericapError("this comparison does not hold its run; compare with `vericap.compare`")
         return self.reporter(self, folder, **options)
 
-    def _cell(self, system: str, metric: str, digits: int) -> str:
-        value = self.results[system].corpus[metric].value
-        return "undefined" if value is None else f"{value:.{digits}f}{'*' if self.starred(system, metric) else ' '}"
-
-    def details(self, *, digits: int = 4) -> Table:
-        """One line per system and metric: value, interval, difference, p, adjusted p, signature."""
-        tested = ["difference", "p", "adjusted p", *(["such a gap"] if self.meaning else [])]
-        table = Table(["system", "metric", "value", "95 % low", "95 % high", *tested, "signature"], digits=digits)
-        for system, result in self.results.items():
-            for metric in self.metrics:
-                score, pair = result.corpus[metric], (system, metric)
-                gap = None if system == self.baseline else self.difference(system, metric)
-                tests = [PValue(found[pair]) if pair in found else None for found in (self.p_values, self.adjusted)]
-                means = [self.meaning(metric, gap) if gap is not None else ""] if self.meaning else []
-                table.add(system, metric, score.value, *self.intervals[pair], gap, *tests, *means, score.signature)
-        caveat = [f"such a gap: {self.caveat}"] if self.caveat else []
-        table.notes = [f"p against {self.baseline} ({self._tested})", *caveat, *self._notes]
-        return table
-
     @property
-    def _tested(self) -> str:
+    def tested(self) -> str:
+        """How the differences were tested, in words."""
         how = self.protocol
         return f"{how['test']}, {how['resamples']} resamples, {how['adjustment']}, {self.captions} captions in common"
 
     @property
-    def _notes(self) -> list[str]:
+    def remarks(self) -> list[str]:
+        """Notes, and the tests whose outcome hangs on the draws."""
         near = [
             f"note: {system}, {metric}: adjusted p {self.adjusted[system, metric]:.4f} is so near {self.level:g} that "
             "another seed may decide otherwise; a larger `resamples=N` settles it"
@@ -187,23 +169,36 @@ class Comparison:
         ]
         return [*self.notes, *near]
 
-    def render(self, kind: str, *, details: bool = False) -> str:
-        """The table, or the detailed one, as text, markdown, latex, csv or json: each names test and captions."""
-        if kind == "json":
-            return json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n"
-        table = self.details() if details else self.table()
+    def form(self, kind: str, *, details: bool = False, x100: bool = False, signatures: bool = False) -> Table:
+        """The table, or the detailed one, as a form of output wants it: each names test and captions."""
         if kind == "csv":
-            # A CSV file has no place for notes.
-            table.columns = [*table.columns, *self.protocol]
-            table.rows = [[*row, *self.protocol.values()] for row in table.rows]
-        return table.render(kind)
+            table = self.details(x100=x100) if details else self.table(x100=x100)
+            return with_protocol(table, self.protocol)
+        if not details:
+            return self.table(x100=x100, signatures=signatures)
+        table = details_table(self, x100=x100, people=True)
+        table.notes += signature_notes(self.signatures) if signatures else []
+        return table
 
-    def as_dict(self) -> dict[str, Any]:
+    def render(self, kind: str, *, details: bool = False, x100: bool = False) -> str:
+        """The table, or the detailed one, as text, markdown, latex, html, csv or json."""
+        if kind == "json":
+            return json.dumps(self.as_dict(x100=x100), ensure_ascii=False, indent=2) + "\n"
+        return self.form(kind, details=details, x100=x100).render(kind)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The detailed table as CSV, as `vericap compare --output x.csv` writes it."""
+        return self.form("csv", details=True).to_csv(path)
+
+    def as_dict(self, *, x100: bool = False) -> dict[str, Any]:
         """Everything as plain data: detailed rows, protocol, notes, diagnosis."""
-        table = self.details()
-        rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.records()]
+        table = self.details(x100=x100)
         findings = {name: [one.as_dict() for one in own] for name, own in self.diagnosis.items()}
-        return {"rows": rows, **self.protocol, "level": self.level, "notes": table.notes, "diagnosis": findings}
+        scale = {"x100": True} if x100 else {}
+        return {
+            "rows": table.records(), **scale, **self.protocol, "level": self.level, "notes": table.remarks(),
+            "diagnosis": findings,
+        }  # fmt: skip
 
 
 def compare_samples(

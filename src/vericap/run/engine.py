@@ -331,8 +331,8 @@ def check_needs(metric: Metric, batch: Batch) -> None:
 
 
 def report(result: Result, unread: Mapping[int, str]) -> None:
-    """Rows without a score are problems, each reason once; rows whose score has a reason are summed up in warnings."""
-    problems: dict[tuple[int, str], list[str]] = {(row, reason): [] for row, reason in unread.items()}
+    """A row without a score is one problem, whatever its reasons; rows whose score has one are told in warnings."""
+    problems: dict[int, dict[str, list[str]]] = {row: {reason: []} for row, reason in unread.items()}
     remarks: dict[tuple[str, str], list[str]] = {}
     for name, found in result.statistics.items():
         result.warnings += [text for text in found.warnings if text not in result.warnings]
@@ -340,11 +340,12 @@ def report(result: Result, unread: Mapping[int, str]) -> None:
             if row in unread:
                 continue
             if found.undefined(row):
-                problems.setdefault((row, why), []).append(name)
+                problems.setdefault(row, {}).setdefault(why, []).append(name)
             else:
                 remarks.setdefault((name, why), []).append(result.ids[row])
-    for (row, why), names in sorted(problems.items(), key=lambda item: item[0][0]):
-        result.problems.append(Problem(result.ids[row], f"{', '.join(names)}: {why}" if names else why))
+    for row, reasons in sorted(problems.items()):
+        said = [f"{', '.join(names)}: {why}" if names else why for why, names in reasons.items()]
+        result.problems.append(Problem(result.ids[row], "; ".join(said)))
     for (name, why), ids in remarks.items():
         some = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         result.warnings.append(f"{name}: {why} (id {some})")

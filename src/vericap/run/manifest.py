@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ class Manifest:
 
     folder: Path
     identity: Mapping[str, Any]
+    again: str = "run without `resume=` to start again"  # what to do about a run that is another one
 
     @property
     def path(self) -> Path:
@@ -50,9 +51,30 @@ class Manifest:
             ours, theirs = self.identity.get(name), stored.get(name)
             if ours != theirs:
                 raise VericapError(
-                    f"{self.folder}: cannot be resumed, because {said} ({_difference(ours, theirs)}); "
-                    "run without `resume=` to start again"
+                    f"{self.folder}: cannot be resumed, because {said} ({_difference(ours, theirs)}); {self.again}"
                 )
+
+    def take_up(
+        self, *, resume: bool = True, there: Callable[[dict[str, Any]], bool] = bool
+    ) -> dict[str, Any] | None:  # fmt: skip
+        """Go on with an earlier run, or start; the summary of a run that is done, and there is nothing to do.
+
+        Parameters
+        ----------
+        resume : whether an earlier run is taken up at all.
+        there : whether what a finished run has written, by its summary, is still there; else it is done again.
+        """
+        stored = self.stored() if resume else None
+        if stored is not None:
+            self.check(stored)
+            if stored["state"] != "finished":
+                return None
+            summary: dict[str, Any] = stored["summary"]
+            if there(summary):
+                return summary
+        self.clear()
+        self.begin()
+        return None
 
     def begin(self) -> None:
         """Write the manifest of a run that starts."""

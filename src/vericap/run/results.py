@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from vericap.core.errors import Problem, VericapError
 from vericap.core.score import Score
 from vericap.core.statistics import Statistics
-from vericap.core.table import Table
+from vericap.core.table import LOWER, Interval, Number, Renders, Table
 from vericap.core.typing import Floats
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Result:
+class Result(Renders):
     """Scores of one system."""
 
     ids: list[str]
@@ -84,14 +85,9 @@ class Result:
 
     # --- to look at ---------------------------------------------------------------------------------------------
 
-    def scores(self) -> Table:
-        """Corpus scores as a table."""
-        bounds = any(score.interval for score in self.corpus.values())
-        table = Table(["metric", "score", *(["95 % interval"] if bounds else []), "captions"])
-        for name, score in self.corpus.items():
-            shown = f"{score.interval[0]:.4f} - {score.interval[1]:.4f}" if score.interval else "-"
-            arrow = " (lower is better)" if score.direction == "lower" else ""
-            table.add(name + arrow, score.value, *([shown] if bounds else []), score.count)
+    def scores(self, *, x100: bool = False, signatures: bool = False) -> Table:
+        """Corpus scores as a table, x100 where one wants it so, with signatures below where one asks for them."""
+        table = corpus_table(self.corpus, x100=x100, signatures=signatures)
         if self.problems:
             table.notes.append(f"{len(self.problems)} caption(s) with a problem, the first: {self.problems[0]}")
         return table
@@ -102,6 +98,32 @@ class Result:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return self.scores().html()
+
+    def render(self, kind: str) -> str:
+        """Corpus scores as text, markdown, latex or html; as csv or json the captions, a row each.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> print(vericap.score(["a dog runs"], [["a dog runs"]], "rouge-l").to_markdown(), end="")
+        | metric | score | captions |
+        | --- | ---: | ---: |
+        | rouge-l | 1.0000 | 1 |
+        """
+        if kind == "csv":
+            return self._rows().csv()
+        if kind == "json":
+            return json.dumps({**self.summary(), "rows": list(self.records())}, ensure_ascii=False, indent=1) + "\n"
+        return self.scores().render(kind)
+
+    def _rows(self) -> Table:
+        """A row per caption, and in the last column of the first one the signatures."""
+        table = Table([*self.table, "signatures"])
+        said: str | None = json.dumps(self.signatures)
+        for record in self.records():
+            table.add(*(_cell(value) for value in record.values()), said)
+            said = None
+        return table
 
     def report(self, folder: str | Path, **options: Any) -> Path:
         """Write a report with photos and reasons, and give back the page to open in a browser.
@@ -141,8 +163,6 @@ class Result:
         }
 
     def to_arrow(self) -> pyarrow.Table:
-        import json
-
         import pyarrow as pa
 
         columns = {}
@@ -157,6 +177,33 @@ class Result:
 
         require("pandas", "all", "a pandas table")
         return self.to_arrow().to_pandas()
+
+
+def corpus_table(corpus: Mapping[str, Score], *, x100: bool = False, signatures: bool = False) -> Table:
+    """Corpus scores with intervals; why a score is undefined, and signatures where they are asked for, stand below."""
+    bounds = any(score.interval for score in corpus.values())
+    table = Table(["metric", "score", *(["95 % interval"] if bounds else []), "captions"], x100=x100)
+    for name, score in corpus.items():
+        label = f"{name} {LOWER}" if score.direction == "lower" else name
+        interval = [Interval(*score.interval) if score.interval else None] if bounds else []
+        table.add(label, Number(score.value, instead="undefined"), *interval, score.count)
+    reasons: dict[str, list[str]] = {}  # each told once
+    for name, score in corpus.items():
+        if score.value is None:
+            reasons.setdefault(score.reason, []).append(name)
+    table.notes = [f"{', '.join(names)}: undefined, {reason}" for reason, names in reasons.items()]
+    table.notes += signature_notes({name: score.signature for name, score in corpus.items()}) if signatures else []
+    return table
+
+
+def signature_notes(signatures: Mapping[str, str]) -> list[str]:
+    """Signatures as lines below a table."""
+    return [signature for signature in signatures.values() if signature]
+
+
+def _cell(value: Any) -> Any:
+    """What is nested is JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def plain(value: Any) -> Any:
