@@ -11,18 +11,70 @@ from vericap.cli import main
 from vericap.meta.evaluation import evaluate
 from vericap.meta.page import human_agreement
 from vericap.meta.protocols import PROTOCOLS, protocol_of
-from vericap.meta.published import published
+from vericap.meta.published import RAW, paper_values, published
 from vericap.meta.task import make_task
-from vericap.meta.verification import AGREES, NOT, verify
+from vericap.meta.verification import AGREES, NOT, verdict_table, verify
 
 
 def test_published_numbers_name_protocol_and_source():
     known = {protocol.name for found in PROTOCOLS.values() for protocol in found}
     for item in published():
-        assert item.protocol in known
+        assert item.protocol in known or item.experiment
         assert item.source
-        assert 0 < item.value < 100
-    assert len(published()) > 40
+        assert item.unit == RAW or 0 < item.value <= 100
+        assert bool(item.paper) == bool(item.table)
+    assert len(published()) > 400
+
+
+def test_tables_of_the_papers_fit_what_others_say_of_them():
+    """Numbers that two sources have: FAIEr's groups give the mean that Polos lists; Tables 1 and 4 share rows."""
+    groups = [item.value for item in paper_values("faier", "Table 3") if item.label == "FAIEr-4 ref"]
+    listed = [item for item in published() if item.label == "FAIEr-4" and item.dataset == "pascal50s"]
+    assert len(groups) == 4
+    assert sum(groups) / 4 == pytest.approx(listed[0].value, abs=0.05)
+    tables = [
+        {(item.dataset, item.label, item.column): item.value for item in paper_values("faier", table)}
+        for table in ("Table 1", "Table 4")
+    ]
+    shared = set(tables[0]) & set(tables[1])
+    assert len(shared) == 18
+    assert all(tables[0][place] == tables[1][place] for place in shared)
+    (whole,) = [
+        item for item in paper_values("jaspice", "Table 1") if (item.label, item.column) == ("JaSPICE", "kendall")
+    ]
+    (row,) = [item for item in paper_values("jaspice", "Table 5")
+              if (item.label, item.column) == ("JaSGP, graph extension", "kendall")]  # fmt: skip
+    assert (whole.value, row.value, whole.metric, row.metric) == (41.3, 41.3, "jaspice", "jaspice")
+    assert whole.where.endswith("Table 1")
+
+
+def test_verify_covers_the_papers(tiny):
+    verdicts = verify(
+        metrics=["faier", "vifidel", "jaspice", "rouge-l", "reo-omission:truth=reference"], data_folder=tiny
+    )
+    papers = {verdict.item.paper for verdict in verdicts}
+    assert {"faier", "reo", "vifidel", "jaspice"} <= papers
+    ours = {v.item.column: v for v in verdicts if v.item.label == "ROUGE-L" and v.item.dataset == "flickr8k-expert"
+            and v.item.paper == "faier"}  # fmt: skip
+    assert all(ours[column].ours is not None for column in ("pearson", "spearman", "kendall"))
+    expected = evaluate("flickr8k-expert", "rouge-l", protocol="faier-1", data_folder=tiny, resamples=0)[
+        "rouge-l"
+    ].value
+    assert ours["kendall"].ours == pytest.approx(100 * expected)
+    grounding = next(v for v in verdicts if v.item.table == "section 4.2")
+    assert (grounding.status, grounding.ours) == (NOT, None)
+    assert "vericap reproduce faier-range" in grounding.why
+    text = verdict_table(verdicts).text()
+    assert "Wang et al. 2021, CVPR (FAIEr), Table 1, p. 6" in text
+
+
+def test_numbers_of_single_papers_stand_beside_their_own_protocol_alone(tiny):
+    usual = evaluate("flickr8k-expert", "rouge-l", data_folder=tiny, resamples=0)["rouge-l"].published
+    assert not any(item.paper for item in usual)
+    theirs = evaluate("flickr8k-expert", "rouge-l", protocol="faier-1", data_folder=tiny, resamples=0)[
+        "rouge-l"
+    ].published
+    assert [item.value for item in theirs if item.paper] == [23.9]
 
 
 def test_expert_values_to_two_decimals(data_dir):

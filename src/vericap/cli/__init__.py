@@ -16,6 +16,7 @@ from vericap.core.errors import VericapError
 # command -> one line of help; the module of the same name is imported only when the command runs.
 COMMANDS = {
     "demo": "score bundled captions on bundled photos",
+    "check": "judge one caption of one image, with reasons",
     "score": "score a file of captions",
     "merge": "join what several `score --shard` processes have done",
     "compare": "compare systems, with significance",
@@ -29,6 +30,7 @@ COMMANDS = {
     "annotate": "write a page on which people rate captions",
     "meta": "how well do metrics agree with people?",
     "verify": "recompute published values and print the agreement",
+    "reproduce": "run the experiments of the papers, ours beside theirs",
     "train": "train the models: encoder, backbone, words, vse, scan, faier, faier-plus, lm, ...",
     "vectors": "list, convert and inspect word vectors",
     "df": "count document frequencies for CIDEr",

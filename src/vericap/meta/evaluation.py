@@ -299,7 +299,7 @@ def _judge(
         line.kind = ELSEWHERE
         table.lines.append(line)
     for line in table.lines:
-        line.published = published_for(table.dataset, line.metric) if line.kind == METRIC else []
+        line.published = published_for(table.dataset, line.metric, table.protocol.name) if line.kind == METRIC else []
     _against_best(table, weights)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from vericap.core.errors import VericapError
 from vericap.core.explanation import Explanation, HeatMap
 from vericap.core.table import Table
-from vericap.core.typing import Floats
+from vericap.core.typing import Bools, Floats
 
 WORD_MAP = "regions x words of the candidate"  # how metrics call the heat map that is analysed here
 
@@ -42,22 +42,30 @@ class WordGrounding:
 def analyse(items: Iterable[Grounded], *, names: Callable[[str, str], bool] | None = None) -> WordGrounding:
     """`names(word, label)` says whether a word names a label; by default equality without plural s."""
     same = names or _same
+    return compared((np.asarray(item.scores, dtype=np.float64), _named(item, same)) for item in items)
+
+
+def _named(item: Grounded, same: Callable[[str, str], bool]) -> Bools:
+    """(regions, words): whether a word names what a region shows."""
+    if np.shape(item.scores) != (len(item.labels), len(item.words)):
+        raise VericapError(
+            f"a grounding matrix has shape {np.shape(item.scores)} for {len(item.labels)} regions "
+            f"and {len(item.words)} words"
+        )
+    return np.array([[bool(label) and same(word, label) for word in item.words] for label in item.labels], dtype=bool)
+
+
+def compared(items: Iterable[tuple[Floats, Bools]]) -> WordGrounding:
+    """From scores (regions, words) and whether a word names what a region shows."""
     truth, others, best, skipped = [], [], [], 0
-    for item in items:
-        scores = np.asarray(item.scores, dtype=np.float64)
-        if scores.shape != (len(item.labels), len(item.words)):
-            raise VericapError(
-                f"a grounding matrix has shape {scores.shape} for {len(item.labels)} regions "
-                f"and {len(item.words)} words"
-            )
-        for region, label in enumerate(item.labels):
-            hit = np.array([bool(label) and same(word, label) for word in item.words], dtype=bool)
+    for scores, named in items:
+        for row, hit in zip(scores, named):
             if not hit.any() or hit.all():
                 skipped += 1
                 continue
-            truth.append(scores[region, hit].mean())
-            others.append(scores[region, ~hit].mean())
-            best.append(float(hit[scores[region].argmax()]))
+            truth.append(row[hit].mean())
+            others.append(row[~hit].mean())
+            best.append(float(hit[row.argmax()]))
     if not truth:
         raise VericapError("no region's label occurs in its caption; there is nothing to analyse")
     return WordGrounding(float(np.mean(truth)), float(np.mean(others)), float(np.mean(best)), len(truth), skipped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Ratings:
     images: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     systems: list[str] | None = None
+    sources: list[str] | None = None  # which collection a caption comes from, where the data set joins several
     raters: list[list[str]] | None = None  # who gave the rating, same shape as `ratings`
     seconds: Floats | None = None  # how long it took
     aspects: dict[str, Floats] = field(default_factory=dict)  # other ratings, each (captions, raters)
@@ -229,12 +230,17 @@ class Systems:
 
 Judgements = Ratings | Pairs | Spans | GoldGraphs | Retrieval | Systems
 Rows = Ratings | Pairs | Spans | GoldGraphs  # a row for each judged caption or pair
+AnyRows = TypeVar("AnyRows", bound=Rows)
 
 
-def first_images(data: Rows, count: int) -> Rows:
+def first_images(data: AnyRows, count: int) -> AnyRows:
     """The judgements of the first `count` images; what was wrong with others is not repeated."""
     kept = set(list(dict.fromkeys(data.images))[:count])
-    rows = [row for row, image in enumerate(data.images) if image in kept]
+    return selected(data, [row for row, image in enumerate(data.images) if image in kept])
+
+
+def selected(data: AnyRows, rows: Sequence[int]) -> AnyRows:
+    """Some rows of a data set."""
     columns: dict[str, Any] = {name: _taken(value, rows, len(data)) for name, value in vars(data).items()}
     known = {data.ids[row] for row in rows}
     # Checks that run again while the part is made would name the same rows twice.

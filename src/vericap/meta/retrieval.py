@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -73,26 +73,49 @@ def retrieve(
     *,
     settings: Settings | None = None,
     images: int | None = None,
+    references: int = 0,
     store: KeptScores | None = None,
 ) -> Retrieved:
-    """How well metrics without references find captions for images and images for captions.
+    """How well metrics find captions for images and images for captions.
 
     Parameters
     ----------
     data : images, captions and whose caption is whose.
-    metrics : names, metrics or functions that work without references.
+    metrics : names, metrics or functions; without `references` those that can do without.
     settings : choices that all metrics share; images that lie beside the data set are used by default.
     images : take the first so many images.
+    references : so many captions of each image stay with it as its references, the others are to be found.
     store : keep scores there and take them up again.
     """
     found = Retrieved(data.name)
-    matrices, owner = score_matrices(data, metrics_of(metrics), found.reasons, settings, images=images, store=store)
+    data, said = with_references(data, references)
+    options = {"images": images, "said": said, "store": store}
+    matrices, owner = score_matrices(data, metrics_of(metrics), found.reasons, settings, **options)  # type: ignore[arg-type]
     for label, matrix in matrices.items():
         try:
             found.recalls[label] = recalls(matrix, owner)
         except VericapError as error:
             found.reasons[label] = str(error)
     return found
+
+
+def with_references(data: Retrieval, count: int, *, seed: int = 0) -> tuple[Retrieval, list[tuple[str, ...]]]:
+    """`count` captions of every image, drawn, become its references and are not to be found any more."""
+    said: list[tuple[str, ...]] = [()] * len(data.images)
+    if not count:
+        return data, said
+    generator, kept = np.random.default_rng(seed), []
+    for image in range(len(data.images)):
+        own = np.flatnonzero(data.owner == image)
+        if len(own) <= count:
+            raise VericapError(
+                f"data set '{data.name}': image '{data.images[image]}' has {len(own)} captions; with "
+                f"`references={count}` one more is needed, which can be found"
+            )
+        order = generator.permutation(own)
+        said[image] = tuple(data.captions[place] for place in order[:count])
+        kept += sorted(order[count:].tolist())
+    return replace(data, captions=[data.captions[place] for place in kept], owner=data.owner[kept]), said
 
 
 def score_matrices(
@@ -102,11 +125,13 @@ def score_matrices(
     settings: Settings | None = None,
     *,
     images: int | None = None,
+    said: Sequence[tuple[str, ...]] = (),
     chunk: int = CHUNK,
     store: KeptScores | None = None,
 ) -> tuple[dict[str, Floats], Ints]:
     """Every caption against every image: scores (images, captions) by metric, and the image of each caption.
 
+    `said` are the references of each image; none by default.
     A metric that fails is left out and noted in `reasons`. `chunk` pairs are scored at once, which bounds memory.
     """
     settings = fitting_settings(settings or Settings(), data)
@@ -117,7 +142,12 @@ def score_matrices(
     blocks: dict[str, list[Floats]] = {metric.label: [] for metric in metrics}
     for start in range(0, count, step):
         names = data.images[start : min(start + step, count)]
-        samples = [Sample(f"{name}~{place}", text, (), name) for name in names for place, text in enumerate(captions)]
+        known = said[start : start + len(names)] or [()] * len(names)
+        samples = [
+            Sample(f"{name}~{place}", text, own, name)
+            for name, own in zip(names, known)
+            for place, text in enumerate(captions)
+        ]
         scores = score({"": samples}, [metric for metric in metrics if metric.label in blocks], settings, store=store)
         for (label, _), reason in scores.reasons.items():
             reasons[label] = reason

@@ -12,8 +12,8 @@ from vericap.core.table import Number, Table
 from vericap.meta.catalogue import load
 from vericap.meta.evaluation import Agreements, evaluate_each
 from vericap.meta.judgements import Judgements
-from vericap.meta.protocols import protocol_of
-from vericap.meta.published import Published, published
+from vericap.meta.protocols import Protocol, protocol_of
+from vericap.meta.published import RAW, Published, published
 from vericap.meta.scoring import KeptScores
 from vericap.metrics.registry import METRICS
 
@@ -85,40 +85,54 @@ def wanted(
 
 def judge(work: Wanted, *, settings: Settings | None = None, store: KeptScores | None = None) -> list[Verdict]:
     """A verdict on every number."""
-    tables: dict[str, Agreements] = {}
-    for name, data in work.loaded.items():
-        items = [item for item, reason in zip(work.items, work.reasons) if item.dataset == name and not reason]
-        if not isinstance(data, str) and items:
-            tables.update(_recomputed(data, items, settings, store))
+    runs: dict[tuple[str, str], list[Published]] = {}  # by data set and source of objects
+    for item, reason in zip(work.items, work.reasons):
+        if not reason:
+            runs.setdefault((item.dataset, item.objects), []).append(item)
+    tables: dict[tuple[str, str], Agreements] = {}
+    for (name, objects), items in runs.items():
+        given = replace(settings or Settings(), objects=objects) if objects else settings
+        for protocol, found in _recomputed(work.loaded[name], items, given, store).items():
+            tables[objects, protocol] = found
     return [
-        Verdict(item, None, NOT, reason) if reason else _judge(item, tables[item.protocol])
+        Verdict(item, None, NOT, reason) if reason else _judge(item, tables[item.objects, _protocol(item).name])
         for item, reason in zip(work.items, work.reasons)
     ]
 
 
+def _protocol(item: Published) -> Protocol:
+    """The named protocol, with another number of references where the number has one."""
+    return protocol_of(item.dataset, item.protocol).changed(references=item.references)
+
+
 def _recomputed(
-    data: Judgements, items: Sequence[Published], settings: Settings | None, store: KeptScores | None
+    data: Judgements | str, items: Sequence[Published], settings: Settings | None, store: KeptScores | None
 ) -> dict[str, Agreements]:
     """Our numbers by protocol, all from one run."""
-    names = list(dict.fromkeys(item.protocol for item in items))
+    assert not isinstance(data, str)  # items of a data set that is not here have a reason
+    protocols = list({_protocol(item).name: _protocol(item) for item in items}.values())
     found = evaluate_each(
         data,
         list(dict.fromkeys(item.metric for item in items)),
-        [protocol_of(data.name, name) for name in names],
+        protocols,
         settings=settings,
         resamples=0,
         store=store,
         keep_going=True,
     )
-    return dict(zip(names, found))
+    return {protocol.name: table for protocol, table in zip(protocols, found)}
 
 
 def _unavailable(item: Published, loaded: dict[str, Judgements | str], data_folder: str | Path | None) -> str:
     """Why a number cannot be recomputed here; empty where it can."""
     if not item.metric:
-        return "not a metric of this product"
-    if item.metric not in METRICS:
+        return "not a metric of this product" + _command(item)
+    if item.metric.partition(":")[0] not in METRICS:
         return f"metric '{item.metric}' is not installed"
+    if item.unlike:
+        return item.unlike + _command(item)
+    if not item.protocol:
+        return f"no agreement with people{_command(item)}"
     if item.dataset not in loaded:
         try:
             loaded[item.dataset] = load(item.dataset, data_folder)
@@ -131,6 +145,11 @@ def _unavailable(item: Published, loaded: dict[str, Judgements | str], data_fold
     if size and "4,000" in item.note and here != size:
         return f"published on {size:,} pairs, {here:,} are here"
     return ""
+
+
+def _command(item: Published) -> str:
+    """How the number is set beside ours all the same."""
+    return f"; `vericap reproduce {item.experiment}`" if item.experiment else ""
 
 
 def _judge(item: Published, table: Agreements) -> Verdict:
@@ -155,11 +174,12 @@ def verdict_table(verdicts: Sequence[Verdict], *, x100: bool = True) -> Table:
     )
     for verdict in verdicts:
         item = verdict.item
-        label = f"{item.label} {item.group}".strip()
-        shown = Number(item.value / 100, digits=item.digits + 2)
+        label = f"{item.label} {item.group or ('' if item.protocol else item.column)}".strip()
+        shown = f"{item.value:g}" if item.unit == RAW else Number(item.value / 100, digits=item.digits + 2)
         ours = None if verdict.ours is None else Number(verdict.ours / 100, digits=max(2, item.digits) + 2)
+        made = _protocol(item).name if item.protocol else item.dataset
         gap = None if verdict.gap is None else Number(verdict.gap)
-        table.add(item.protocol, label, shown, ours, gap, verdict.status, verdict.why or None, item.source)
+        table.add(made, label, shown, ours, gap, verdict.status, verdict.why or None, item.where)
     counts = {s: sum(v.status == s for v in verdicts) for s in (AGREES, DIFFERS, OTHER, NOT)}
     table.notes = [
         ", ".join(f"{count} {status}" for status, count in counts.items() if count) + ".",

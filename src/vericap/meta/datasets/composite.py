@@ -26,6 +26,7 @@ def read(folder: Path) -> Ratings:
     """`{8k,30k,coco}_correctness.csv`, `..._throughness.csv` (semicolons), and the references beside them."""
     tables: dict[str, Found] = {name: {} for name in ASPECTS}
     references: dict[str, tuple[str, ...]] = {}
+    sources: dict[str, str] = {}
     problems: list[Problem] = []
     for part in PARTS:
         known = _references(folder, part)
@@ -33,6 +34,7 @@ def read(folder: Path) -> Ratings:
             for path in (folder / f"{part}_{spelling}.csv" for spelling in spellings):
                 if path.is_file():
                     _read_part(path, known, tables[aspect], references, problems)
+        sources.update({image: part for image in references if image not in sources})
     keys = list(tables["correctness"])
     if not keys:
         raise InputError(f"{folder}: no *_correctness.csv with ratings was found")
@@ -45,6 +47,7 @@ def read(folder: Path) -> Ratings:
         if tables["thoroughness"]
         else {},
         scale=(1.0, 5.0),
+        sources=[sources[image] for image, _ in keys],
         images=[image for image, _ in keys],
         ids=[f"{image}/{place}" for place, (image, _) in enumerate(keys)],
         problems=problems,

@@ -1,13 +1,13 @@
 """Captions with a known error, out of real ones: a phrase that is not true is added, an object that matters is dropped.
 
-    for case in added(data, 500): case.before, case.after, case.words      (of vericap.train.data.Captioned)
+    for case in added(captions, 500): case.before, case.after, case.words
 
 The scene-graph parser's pipeline tells where a prepositional or coordinated noun phrase begins and ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,13 +16,28 @@ import numpy as np
 
 from vericap.graphs.english import clean, pipeline
 from vericap.graphs.english_words import noun_lemma
-from vericap.train.data import Captioned
+from vericap.meta.judgements import Retrieval
 
 # Nouns that say where, not what.
 PLACES = frozenset(
     """front top side sides back middle background foreground edge end center centre left right distance air midair
     way direction camera picture photo view""".split()  # noqa: SIM905 - a list of words reads better
 )
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Images by key with their captions."""
+
+    keys: Sequence[str]
+    captions: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, data: Retrieval) -> Captions:
+        own: list[list[str]] = [[] for _ in data.images]
+        for text, image in zip(data.captions, data.owner.tolist()):
+            own[image].append(text)
+        return cls(data.images, own)
 
 
 @dataclass(frozen=True)
@@ -86,7 +101,7 @@ def _beginning(preposition: Any) -> Any:
     return preposition
 
 
-def parsed(data: Captioned) -> list[list[Any]]:
+def parsed(data: Captions) -> list[list[Any]]:
     """All captions through the pipeline."""
     texts = [clean(text.rstrip(" .")) for five in data.captions for text in five]
     found = iter(pipeline().pipe(texts, batch_size=256))
@@ -106,7 +121,7 @@ def nouns(caption: Any) -> set[str]:
     return {name(word) for word in caption if is_noun(word)}
 
 
-def dropped(data: Captioned, count: int, *, mentions: int = 2) -> list[Case]:
+def dropped(data: Captions, count: int, *, mentions: int = 2) -> list[Case]:
     """Captions without an object that at least `mentions` of the other captions speak of, one per image."""
     cases = []
     for key, captions in zip(data.keys, parsed(data)):
@@ -139,7 +154,7 @@ def _droppable(key: str, captions: list[Any], mentions: int) -> Iterator[Case]:
                 )
 
 
-def added(data: Captioned, count: int, *, seed: int = 0) -> list[Case]:
+def added(data: Captions, count: int, *, seed: int = 0) -> list[Case]:
     """Captions with a phrase of another image whose noun no caption of this image speaks of."""
     rng = np.random.default_rng(seed)
     everything = parsed(data)
@@ -147,7 +162,7 @@ def added(data: Captioned, count: int, *, seed: int = 0) -> list[Case]:
         (i, caption, phrase) for i, five in enumerate(everything) for caption in five for phrase in phrases(caption)
     ]
     cases = []
-    for i in range(len(data)):
+    for i in range(len(data.keys)):
         own = set().union(*map(nouns, everything[i]))
         for _ in range(20):
             other, caption, phrase = pool[int(rng.integers(len(pool)))]

@@ -1,0 +1,125 @@
+"""Run the experiments of the papers behind FAIEr, REO, VIFIDEL and JaSPICE, ours beside theirs.
+
+vericap reproduce list
+vericap reproduce faier-table-3
+vericap reproduce faier-figure-4 --model faier-1=runs/faier-1 --model faier-4=runs/faier-4 --figure references.png
+vericap reproduce grounding --photos train2017/
+vericap reproduce all --photos train2017/ --page docs/reproduce.md --resume scores/
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from vericap.cli import common, flags
+from vericap.core.errors import InputError, VericapError
+from vericap.core.settings import Settings
+from vericap.meta.scoring import KeptScores
+from vericap.metrics.registry import split
+from vericap.reproduce.catalogue import experiment_of, listing
+from vericap.reproduce.experiment import Choices, Outcome
+
+TABLES = ("text", "markdown", "latex", "csv", "json")
+FILES = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="an experiment, `list`, or `all`")
+    parser.add_argument(
+        "--data", "--data-folder", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)"
+    )
+    parser.add_argument("--photos", type=Path, metavar="DIR", help="photos of COCO, where an experiment needs them")
+    parser.add_argument("--images", type=Path, metavar="DIR", help="photos (default: those beside a data set)")
+    parser.add_argument("--features", type=Path, metavar="STORE", help="region features made beforehand")
+    parser.add_argument("--objects", default="detector", metavar="SOURCE", help="objects of images: detector or a file")
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a trained model that stands for a row of the paper: faier-r, faier-1, faier-4, norel-r, fier, ...; scan",
+    )
+    parser.add_argument("--metrics", "-m", metavar="NAMES", help="instead of (or beside) those of the experiment")
+    parser.add_argument(
+        "--draws", type=common.positive, default=5, metavar="N", help="draws of references (default: 5)"
+    )
+    parser.add_argument("--limit", type=common.positive, metavar="N", help="take the first N images or cases")
+    parser.add_argument("--translations", type=Path, metavar="FILE", help="JSON lines of text and translation")
+    parser.add_argument("--workers", type=common.positive, default=1, metavar="N", help="processes to use (default: 1)")
+    common.add_cache(parser)
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
+    parser.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="also write .csv .json .tex .md .txt")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the figure there (.png .svg .pdf)")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="with `all`: folder for the figures")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="with `all`: write the results into this page")
+    parser.add_argument("--quiet", "-q", action="store_true", help="no progress bars, no notes")
+
+
+def run(args: argparse.Namespace) -> int:
+    choices = _choices(args)
+    if args.name == "list":
+        print(listing(choices).render(args.table), end="")
+        return 0
+    if args.name == "all":
+        return _all(args, choices)
+    if args.output is not None and args.output.suffix not in FILES:
+        raise VericapError(f"--output {args.output}: the name must end in {', '.join(FILES)}")
+    one = experiment_of(args.name)
+    if args.figure is not None and not one.figure:
+        raise VericapError(f"--figure {args.figure}: '{one.name}' is a table and draws no figure")
+    _emit(args, one.run(choices))
+    return 0
+
+
+def _choices(args: argparse.Namespace) -> Choices:
+    return Choices(
+        data=args.data,
+        settings=Settings(
+            images=args.images,
+            features=args.features,
+            objects=args.objects,
+            workers=args.workers,
+            cache=args.cache,
+            progress=not args.quiet,
+        ),
+        metrics=tuple(split(args.metrics)) if args.metrics else (),
+        models=dict(_model(text) for text in args.model),
+        photos=args.photos,
+        draws=args.draws,
+        limit=args.limit,
+        figure=args.figure,
+        store=KeptScores(args.resume) if args.resume else None,
+        translations=args.translations,
+    )
+
+
+def _model(text: str) -> tuple[str, str]:
+    name, mark, folder = text.partition("=")
+    if not mark or not folder:
+        raise InputError(f"--model {text}: give a row's name and a folder as NAME=DIR")
+    return name, folder
+
+
+def _emit(args: argparse.Namespace, found: Outcome) -> None:
+    for table in found.tables:
+        table.notes = [flags(note) for note in table.notes]
+    print(found.render(args.table), end="")
+    if args.output is not None:
+        args.output.write_text(found.render(FILES[args.output.suffix]), encoding="utf-8")
+    for path in found.figures:
+        common.say(f"wrote {path}")
+
+
+def _all(args: argparse.Namespace, choices: Choices) -> int:
+    from vericap.reproduce.page import results, write_into
+
+    kept = args.resume / "experiments" if args.resume else None
+    text = flags(results(choices, kept=kept, figures=args.figures, say=None if args.quiet else common.say))
+    if args.page is None:
+        print(text, end="")
+    else:
+        write_into(args.page, text)
+        common.say(f"wrote {args.page}")
+    return 0

@@ -1,0 +1,180 @@
+"""What an experiment is, what a user may choose, and what comes out: tables with the paper's numbers, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from vericap.core.errors import InputError, MissingPart
+from vericap.core.settings import Settings
+from vericap.core.table import Cell, Number, Table
+from vericap.meta.catalogue import data_folder, entry_of, load
+from vericap.meta.judgements import Judgements
+from vericap.meta.published import Published
+from vericap.meta.scoring import KeptScores
+
+PHOTOS = (
+    "the COCO photos are not named; give their folder with `photos=DIR` (train2017 or train2014 and val2014 of "
+    "https://cocodataset.org/#download)"
+)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user may choose; an experiment takes what it has a use for.
+
+    Parameters
+    ----------
+    data : where data sets lie; by default $VERICAP_DATA.
+    settings : choices that all metrics share.
+    metrics : instead of those of the experiment.
+    models : folders of trained models by the name they have in the paper's table: {"faier-1": "runs/faier-1"}.
+    photos : folder of COCO's photos.
+    draws : how often random references are drawn.
+    limit : images (or cases) to take, for trying things out.
+    figure : where to draw the figure, if there is one.
+    store : keep scores there and take them up again.
+    translations : JSON lines of text and translation, for SPICE over translations.
+    """
+
+    data: Path | None = None
+    settings: Settings = field(default_factory=Settings)
+    metrics: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+    photos: Path | None = None
+    draws: int = 5
+    limit: int | None = None
+    figure: Path | None = None
+    store: KeptScores | None = None
+    translations: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        return data_folder(self.data)
+
+    def load(self, name: str) -> Judgements:
+        """A data set, cut to the first images where a limit was given."""
+        return load(name, self.data, images=self.limit)
+
+    def coco_photos(self) -> Path:
+        if self.photos is None:
+            raise MissingPart(PHOTOS)
+        if not self.photos.is_dir():
+            raise InputError(f"`photos={self.photos}`: no such folder")
+        return self.photos
+
+    def draws_of(self, count: int) -> int:
+        """How many draws of so many references: none of them can be drawn in one way only."""
+        return self.draws if count else 1
+
+
+@dataclass
+class Outcome:
+    """What an experiment gives: tables, and the files of its figures."""
+
+    tables: list[Table]
+    figures: list[Path] = field(default_factory=list)
+
+    def text(self) -> str:
+        return self.render("text")
+
+    def render(self, kind: str) -> str:
+        """All tables in one of the forms of `Table.render`."""
+        return "\n".join(table.render(kind) for table in self.tables)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"tables": [table.as_dict() for table in self.tables], "figures": [str(path) for path in self.figures]}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
+        return cls([Table.from_dict(table) for table in kept["tables"]], [Path(path) for path in kept["figures"]])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper.
+
+    Attributes
+    ----------
+    name, title : how it is called, and what it shows.
+    home : `module:function` of `vericap.reproduce`, a function of `Choices`.
+    data : data sets it runs on; those that are not there are named with their source and layout.
+    protocol : how its numbers are made.
+    differs : what is not as in the paper.
+    figure : whether it draws one.
+    """
+
+    name: str
+    title: str
+    home: str
+    data: tuple[str, ...]
+    protocol: str
+    differs: str
+    figure: bool = False
+
+    def run(self, choices: Choices) -> Outcome:
+        module, function = self.home.split(":")
+        found: Outcome = getattr(import_module(f"vericap.reproduce.{module}"), function)(choices)
+        if choices.limit:
+            found.tables[0].notes.insert(0, f"only a part of the data: `limit={choices.limit}`.")
+        found.tables[0].notes[:0] = [f"Protocol: {self.protocol}", f"What differs: {self.differs}"]
+        return found
+
+
+def at_hand(names: Sequence[str], choices: Choices) -> tuple[dict[str, Judgements], list[str]]:
+    """Data sets that are there, and for each other one where it comes from; refused where none is there."""
+    found, absent = {}, {}
+    for name in names:
+        try:
+            found[name] = choices.load(name)
+        except MissingPart as error:
+            absent[name] = error
+    if not found:
+        raise next(iter(absent.values()))
+    return found, [missing_note(name) for name in absent]
+
+
+def missing_note(name: str) -> str:
+    """One line for a data set that is not there."""
+    entry = entry_of(name)
+    return f"not at hand: {entry.title} ({entry.source}); layout: {entry.layout}; in the folder {entry.folders[0]}/."
+
+
+# --- cells ------------------------------------------------------------------------------------------------------
+
+
+def share(value: float | None, spread: float | None = None) -> Number | None:
+    """Ours: a correlation or a share, printed x100 with one decimal."""
+    if value is None or value != value:
+        return None
+    return Number(value, digits=3, spread=None if spread is None or spread != spread else spread)
+
+
+def printed(items: Sequence[Published]) -> Cell:
+    """The paper's number as it is printed; a dash where none is known to us."""
+    return Number(items[0].value / 100, digits=items[0].digits + 2) if items else None
+
+
+def raw(items: Sequence[Published]) -> Cell:
+    """The paper's number where it is no share."""
+    return Number(items[0].value, digits=items[0].digits) if items else None
+
+
+def cell(items: Sequence[Published], label: str, column: str, **more: Any) -> list[Published]:
+    """The numbers of a table that stand in one of its cells."""
+    return [
+        item
+        for item in items
+        if item.label == label
+        and item.column == column
+        and all(getattr(item, name) == value for name, value in more.items())
+    ]
+
+
+def sources(items: Sequence[Published]) -> list[str]:
+    """A note that says where the paper's numbers come from."""
+    found = list(dict.fromkeys(item.where for item in items))
+    return [f"Paper: {'; '.join(found)}."] if found else ["Paper: none of its numbers are known to us."]

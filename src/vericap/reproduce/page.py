@@ -1,0 +1,98 @@
+"""All experiments on one page, taken up again where a run was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vericap import __version__
+from vericap.core.errors import MissingPart, VericapError
+from vericap.core.table import Table
+from vericap.reproduce.catalogue import EXPERIMENTS
+from vericap.reproduce.experiment import Choices, Experiment, Outcome
+
+START, END = "<!-- results: made by a command, do not edit below -->", "<!-- end of results -->"
+
+
+def results(
+    choices: Choices,
+    *,
+    kept: Path | None = None,
+    figures: Path | None = None,
+    say: Callable[[str], None] | None = None,
+    chosen: Sequence[Experiment] = EXPERIMENTS,
+) -> str:
+    """Every experiment's tables as Markdown; one that lacks data says what it needs.
+
+    Parameters
+    ----------
+    choices : as for a single experiment.
+    kept : folder in which finished experiments are kept; those that are there are not run again.
+    figures : folder for the figures.
+    say : called with a line whenever an experiment is begun.
+    chosen : experiments; all by default.
+    """
+    say = say or (lambda line: None)
+    parts = [f"Made by vericap {__version__}.\n"]
+    for one in chosen:
+        found: Outcome | str | None = _kept(one, kept)
+        if found is None:
+            say(f"{one.name} ...")
+            found = _run(one, choices, figures)
+            if isinstance(found, Outcome) and kept is not None:
+                _keep(one, found, kept)
+        parts.append(_section(one, found))
+    return "\n".join(parts)
+
+
+def _run(one: Experiment, choices: Choices, figures: Path | None) -> Outcome | str:
+    """What came out, or the reason why nothing did."""
+    figure = figures / f"{one.name}.png" if figures is not None and one.figure else None
+    try:
+        return one.run(replace(choices, figure=figure))
+    except MissingPart as error:
+        return str(error)
+    except VericapError as error:
+        return f"failed: {error}"
+
+
+def _kept(one: Experiment, folder: Path | None) -> Outcome | None:
+    path = folder / f"{one.name}.json" if folder is not None else None
+    if path is None or not path.is_file():
+        return None
+    return Outcome.from_dict(json.loads(path.read_text("utf-8")))
+
+
+def _keep(one: Experiment, found: Outcome, folder: Path) -> None:
+    """Written under another name first: what has the right name is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f"{one.name}.part"
+    unfinished.write_text(json.dumps(found.as_dict(), ensure_ascii=False), "utf-8")
+    unfinished.replace(folder / f"{one.name}.json")
+
+
+def _section(one: Experiment, found: Outcome | str) -> str:
+    head = f"### {one.name}: {one.title}\n\n`vericap reproduce {one.name}`\n"
+    if isinstance(found, str):
+        return f"{head}\nNot run here:\n\n" + "\n".join(f"    {line}" for line in found.splitlines()) + "\n"
+    tables = "\n".join(_table(table) for table in found.tables)
+    drawn = "".join(f"\nFigure: `{path.name}`\n" for path in found.figures)
+    return f"{head}\n{tables}{drawn}"
+
+
+def _table(table: Table) -> str:
+    """A table of a page: its title as text, its notes as a list."""
+    title, notes = table.title, table.below()
+    bare = replace(table, title="", notes=[], legend=[], x100=table.x100)
+    rows = [line for line in bare.markdown().splitlines() if line.startswith("|")]
+    return f"**{title}**\n\n" + "\n".join(rows) + "\n\n" + "".join(f"- {note}\n" for note in notes)
+
+
+def write_into(page: Path, text: str) -> None:
+    """Put the results between the page's marks; a page without marks gets them at its end."""
+    old = page.read_text("utf-8") if page.is_file() else "# The papers' experiments\n\n"
+    before, _, rest = old.partition(START)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before.rstrip()}\n\n{START}\n\n{text.rstrip()}\n\n{END}{after or chr(10)}", "utf-8")

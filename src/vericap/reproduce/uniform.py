@@ -1,0 +1,77 @@
+"""Is attention alive? Agreement with people when it is replaced by a uniform one.
+
+FAIEr: W_a and W_delta are zero, so that every region attends to all words of a reference alike and to all other regions
+alike. SCAN (under REO and TIGEr): lambda is 0, so that every region's context is the mean of the words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from vericap.core import shipped
+from vericap.core.table import Number, Table
+from vericap.meta.judgements import Ratings
+from vericap.reproduce.agreement import agreements
+from vericap.reproduce.experiment import Choices, at_hand, share
+from vericap.reproduce.faier_agreement import SHIPPED
+
+METRICS = {
+    "faier": "faier",
+    "reo-relevance:truth=image": "scan",
+    "reo-relevance:truth=reference": "scan",
+    "tiger": "scan",
+}
+DATA = "flickr8k-expert"
+
+
+def uniform_faier(model: str, folder: Path) -> Path:
+    """The model with attention to words and offsets of boxes switched off; all else as it is."""
+    from vericap.models.faier import load
+
+    found = load(model)
+    for name, weight in found.weights.items():
+        if name.startswith("attention.") or name == "offset.weight":
+            found.weights[name] = np.zeros_like(weight)
+    found.name = f"{found.name}-uniform"
+    found.save(folder, storage="float32")
+    return folder
+
+
+def uniform_scan(model: str, folder: Path) -> Path:
+    """The model with a temperature of 0."""
+    from safetensors.numpy import save_file
+
+    arrays, meta = shipped.weights(model, "scan")
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(arrays, folder / "scan.safetensors")
+    about = {name: value for name, value in meta.items() if name != "files"}
+    attention = {**about.get("attention", {}), "sharpness": 0.0}
+    shipped.write_meta(folder, {**about, "name": f"{about['name']}-uniform", "attention": attention})
+    return folder
+
+
+def uniform_table(choices: Choices) -> Table:
+    """Expert tau-c with all references, as it is and with uniform attention."""
+    loaded, _ = at_hand((DATA,), choices)
+    data = loaded[DATA]
+    assert isinstance(data, Ratings)
+    given = {"faier": choices.models.get(SHIPPED, "default"), "scan": choices.models.get("scan", "default")}
+    shown = Table(
+        ["metric", "as it is", "uniform attention", "what attention gives"],
+        title=f"Attention replaced by a uniform one: {DATA}, tau-c",
+        x100=True,
+    )
+    with TemporaryDirectory() as scratch:
+        makers = {"faier": uniform_faier, "scan": uniform_scan}
+        flat = {kind: str(make(given[kind], Path(scratch) / kind)) for kind, make in makers.items()}
+        pairs = {name: [f"{name}:model={where[kind]}" for where in (given, flat)] for name, kind in METRICS.items()}
+        found = agreements(data, [one for pair in pairs.values() for one in pair], ["published"], choices)
+        for name, (own, other) in pairs.items():
+            values = [found.value(label, "published") for label in (own, other)]
+            gap = None if None in values else Number(values[0] - values[1], digits=3)  # type: ignore[operator]
+            shown.add(name, *map(share, values), gap)
+        shown.notes = ["All five references; for `truth=image` references are not looked at.", *found.notes()]
+    return shown

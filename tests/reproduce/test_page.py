@@ -1,0 +1,63 @@
+"""The page of all experiments: what is finished is kept, what lacks data says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vericap.core.table import Table
+from vericap.reproduce import page
+from vericap.reproduce.catalogue import NAMES
+from vericap.reproduce.experiment import Choices, Experiment, Outcome
+
+CHOSEN = [NAMES["vifidel-figure-5"], NAMES["vifidel-table-2"]]
+
+
+def test_results_are_kept_and_put_between_marks(tmp_path: Path) -> None:
+    said: list[str] = []
+    kept, where = tmp_path / "kept", Choices(data=tmp_path / "nothing")
+    text = page.results(where, kept=kept, say=said.append, chosen=CHOSEN)
+    assert said == ["vifidel-figure-5 ...", "vifidel-table-2 ..."]
+    assert "### vifidel-figure-5: objects join the image" in text
+    assert "| a cat sits on a table next to a laptop and a cup | cat | yes |" in text
+    assert "- Protocol: objects that a caption mentions" in text
+    assert "Not run here" in text
+    assert "imagesdg.wordpress.com" in text
+    again = page.results(where, kept=kept, say=said.append, chosen=CHOSEN)
+    assert again == text
+    assert said[2:] == ["vifidel-table-2 ..."]  # the other one was finished
+    file = tmp_path / "page.md"
+    file.write_text(f"# Title\n\nBefore.\n\n{page.START}\nold\n{page.END}\n\nAfter.\n")
+    page.write_into(file, "new")
+    assert file.read_text() == f"# Title\n\nBefore.\n\n{page.START}\n\nnew\n\n{page.END}\n\nAfter.\n"
+    page.write_into(file, "new")
+    assert file.read_text().count("new") == 1
+    page.write_into(tmp_path / "fresh.md", "first")
+    assert "first" in (tmp_path / "fresh.md").read_text()
+
+
+def test_an_experiment_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vericap.core.errors import InputError
+    from vericap.reproduce import vifidel
+
+    def broken(choices: Choices) -> Outcome:
+        raise InputError("pairs.jsonl, line 3: not JSON")
+
+    monkeypatch.setattr(vifidel, "figure_5", broken)
+    text = page.results(Choices(data=tmp_path), kept=tmp_path / "kept", chosen=CHOSEN)
+    assert "failed: pairs.jsonl, line 3: not JSON" in text
+    assert not (tmp_path / "kept").exists()
+
+
+def test_figures_of_a_page_lie_in_one_folder(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page.results(Choices(data=tmp_path), figures=tmp_path / "pictures", chosen=CHOSEN[:1])
+    assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["vifidel-figure-5.png"]
+
+
+def test_a_limit_is_named(tmp_path: Path) -> None:
+    one = Experiment("made", "made", "vifidel:figure_5", (), "a protocol", "nothing.")
+    notes = one.run(Choices(data=tmp_path, limit=3)).tables[0].notes
+    assert notes[:3] == ["Protocol: a protocol", "What differs: nothing.", "only a part of the data: `limit=3`."]
+    assert isinstance(one.run(Choices()).tables[0], Table)
