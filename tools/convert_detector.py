@@ -267,11 +267,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--threshold", type=float, default=0.35, help="by benchmarks/detector_f1.py")
+    parser.add_argument("--threshold", type=float, default=0.35, help="by benchmarks/studies/detector_f1.py")
     parser.add_argument(
         "--describe",
         choices=("letterbox", "stretch"),
-        help="write detector.json too, so that benchmarks/detector_f1.py --model FOLDER/detector.onnx measures it",
+        help="write detector.json too, for benchmarks/studies/detector_f1.py --model FOLDER/detector.onnx",
     )
     args = parser.parse_args()
     source = Flatbuffer(args.source)

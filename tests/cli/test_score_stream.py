@@ -339,7 +339,7 @@ def killed(words: list[object], moment: float, number: int, *, worker: bool) -> 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
 def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:
-    """The long form, with 20 moments, is benchmarks/kill_runs.py."""
+    """The long form, with 20 moments, is benchmarks/studies/kill_runs.py."""
     path = tmp_path / "captions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows(4000)), encoding="utf-8")
     words: list[object] = ["score", path, "-m", "rouge-l,cider-d", "--shard-records", 100, "--columns", "all", "-q"]

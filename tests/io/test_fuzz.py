@@ -1,4 +1,4 @@
-"""Nonsense in, a reason out: readers never break on damaged input. The long form is benchmarks/fuzz_readers.py."""
+"""Nonsense in, a reason out: readers never break on damaged input; benchmarks/studies/fuzz_readers.py is the long form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from vericap.core.errors import InputError
 from vericap.io import load
 
-SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_readers.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "studies" / "fuzz_readers.py"
 
 
 @pytest.fixture(scope="module")

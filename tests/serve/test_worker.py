@@ -93,7 +93,7 @@ def test_a_full_queue_is_a_503_with_retry_after() -> None:
 
 
 def test_twenty_clients_at_once(client: Client) -> None:
-    """The short form of benchmarks/serve_load.py."""
+    """The short form of benchmarks/speed/serve_load.py."""
     answers: list[int] = []
 
     def ask(number: int) -> None:

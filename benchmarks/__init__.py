@@ -1,0 +1,1 @@
+"""Measurements behind the figures of the docs. Run from the repository: `python -m benchmarks.speed.startup`."""

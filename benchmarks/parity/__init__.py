@@ -1,0 +1,1 @@
+"""The same numbers as other programs, or as an older commit of this one?"""

@@ -1,0 +1,1 @@
+"""How fast, how much memory, how large?"""

@@ -1,0 +1,178 @@
+"""Cost and memory of `vericap score` from ten thousand to ten million captions, with a plot.
+
+    VERICAP_DATA=DIR python -m benchmarks.speed.stream_scale [--sizes 10000,50000,1000000] [--metrics classics,vifidel]
+        [--workers 2] [--work DIR] [--output FILE.json] [--plot FILE.png]
+
+Captions are real ones of COCO (train and val 2014), repeated: the captions of one photo in a drawn order, four of them
+references; the candidate is the fifth, or, for every third one, a caption of another photo. With --mix the captions of
+later rounds are made of halves of two, so that n-grams go on growing without end: CIDEr's exact document frequencies
+must then grow too (those seen twice or more are held), which is said here and not hidden.
+
+Measured from outside: memory is the sum over all processes of the run (proportional set size, /proc/PID/smaps_rollup)
+and, beside it, that of the largest; processor time is user and system time of all of them. On a machine that others
+use, wall time says nothing: captions per second on two cores are 2 / (processor seconds per caption).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.library import corpora
+
+SETS = {"classics": "bleu-4,rouge-l,cider-d", "vifidel": "bleu-4,rouge-l,cider-d,vifidel"}
+LABELS = ("person", "dog", "car", "chair", "bottle", "cat", "bicycle", "bench", "bird", "cup")
+
+
+def captions(count: int, target: Path, by_image: list[list[str]], *, mix: bool) -> None:
+    """Write `count` records."""
+    rng = random.Random(0)
+    with target.open("w", encoding="utf-8") as stream:
+        for number in range(count):
+            own = list(by_image[number % len(by_image)])
+            if mix and number >= len(by_image):
+                other = by_image[rng.randrange(len(by_image))]
+                own = [mixed(one, two) for one, two in zip(own, other)]
+            rng.shuffle(own)
+            if number % 3 == 0:
+                own[0] = rng.choice(by_image[rng.randrange(len(by_image))])
+            objects = rng.sample(LABELS, 2)
+            record = {"id": f"r{number}", "candidate": own[0], "references": own[1:5], "objects": objects}
+            stream.write(json.dumps(record) + "\n")
+
+
+def mixed(one: str, two: str) -> str:
+    """The first half of a caption with the second half of another."""
+    first, second = one.split(), two.split()
+    return " ".join(first[: len(first) // 2] + second[len(second) // 2 :])
+
+
+class Memory(threading.Thread):
+    """The most that a process and its children held together, and that any of them held."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid, self.done = pid, False
+        self.together, self.largest = 0, 0
+
+    def run(self) -> None:
+        while not self.done:
+            held = [pss(pid) for pid in family(self.pid)]
+            self.together, self.largest = max(self.together, sum(held)), max([self.largest, *held])
+            time.sleep(0.1)
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found, waiting = [], [pid]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        try:
+            for task in Path(f"/proc/{one}/task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
+        except OSError:
+            pass
+    return found
+
+
+def pss(pid: int) -> int:
+    """Bytes of a process, shared ones in proportion."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return 0
+
+
+def measure(path: Path, metrics: str, workers: int, output: Path) -> dict[str, Any]:
+    """One run of the command line."""
+    words = ["score", path, "-m", metrics, "-o", output, "--workers", workers, "--quiet", "--cache", "off"]
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.Popen([sys.executable, "-m", "vericap", *map(str, words)], env=environment, stdout=subprocess.PIPE)
+    memory = Memory(run.pid)
+    memory.start()
+    out, _ = run.communicate()
+    memory.done = True
+    memory.join()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if run.returncode:
+        raise SystemExit(f"the run failed with exit code {run.returncode}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = {"wall_s": time.perf_counter() - start, "cpu_s": cpu, "together_mb": memory.together / 1e6}
+    return {**found, "largest_mb": memory.largest / 1e6, "table": out.decode()}
+
+
+def plot(rows: list[dict[str, Any]], target: Path) -> None:
+    """Cost and memory over size."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (cost, memory) = plt.subplots(1, 2, figsize=(10, 4))
+    for name in dict.fromkeys(row["set"] for row in rows):
+        own = [row for row in rows if row["set"] == name]
+        sizes = [row["captions"] for row in own]
+        label = SETS[name].replace(",", ", ")
+        cost.plot(sizes, [row["cpu_us"] for row in own], "o-", label=label)
+        memory.plot(sizes, [row["together_mb"] for row in own], "o-", label=label)
+    cost.axhline(80, color="grey", linestyle=":", label="25,000 captions a second on two cores")
+    memory.axhline(800, color="grey", linestyle=":", label="800 MB")
+    for axes, title in ((cost, "processor time per caption (µs)"), (memory, "memory of all processes (MB)")):
+        axes.set(xscale="log", xlabel="captions (4 references each)", title=title, ylim=(0, None))
+        axes.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(target, dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="10000,50000,200000,1000000,10000000")
+    parser.add_argument("--metrics", default="classics,vifidel", help=f"of: {', '.join(SETS)}")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--mix", action="store_true", help="make new captions of halves of two")
+    parser.add_argument("--work", type=Path, help="folder for made captions and outputs (default: a temporary one)")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--plot", type=Path)
+    args = parser.parse_args()
+    grouped: dict[str, list[str]] = {}
+    for split in ("train", "val"):
+        for image, caption in corpora.coco_captions(split):
+            grouped.setdefault(image, []).append(caption)
+    by_image = [texts[:5] for texts in grouped.values() if len(texts) >= 5]
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(dir=args.work) as name:
+        for size in map(int, args.sizes.split(",")):
+            path = Path(name) / f"{size}.jsonl"
+            captions(size, path, by_image, mix=args.mix)
+            for chosen in args.metrics.split(","):
+                found = measure(path, SETS[chosen], args.workers, Path(name) / "scores.jsonl")
+                row = {"captions": size, "set": chosen, "workers": args.workers, **found}
+                row["cpu_us"] = found["cpu_s"] / size * 1e6
+                row["two_cores_per_s"] = 2 * size / found["cpu_s"]
+                rows.append(row)
+                shown = {key: round(value) for key, value in row.items() if isinstance(value, float)}
+                print(size, chosen, shown, flush=True)
+                if args.output:
+                    args.output.write_text(json.dumps(rows, indent=1))
+            path.unlink()
+    if args.plot:
+        plot(rows, args.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""Does `fluency` tell good captions from spoilt ones, whatever they speak of? Beside `lm` and the length alone.
+
+    python -m benchmarks.studies.fluency [--captions 2000] [--metrics fluency lm lm:form=logprob] [--pascal]
+
+Human captions are those of photos that neither model was trained on: Flickr8k's dev photos and COCO's val2014 photos
+outside `never_train_image_ids.txt`. Spoilt ones are made from them. Per kind of error: the area under the curve of all
+human captions against the spoilt ones, x100, and the share of pairs, x100, in which a caption scores above its own
+spoilt copy (ties 1/2). Then what must not move the score, texts of several sentences, machine captions, special cases
+and speed. PASCAL-50S pairs of a human and a machine caption only where asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.library.data import data_folder
+from benchmarks.library.judged import pascal
+from vericap.core.samples import Sample
+from vericap.metrics.registry import make
+from vericap.models import fluency
+from vericap.models.fluency_words import begins_with_vowel, sentences
+from vericap.run.engine import Run
+from vericap.train.data import coco, flickr8k, lines
+from vericap.train.fluency.errors import Errors
+
+Spoiler = Callable[[list[str]], list[str] | None]
+_COMMON = (
+    "dog cat horse cow sheep bird elephant bear zebra giraffe man woman boy girl car bus train truck boat bicycle "
+    "motorcycle airplane bench table chair sofa couch bed laptop phone keyboard book clock vase umbrella kite "
+    "skateboard surfboard frisbee bottle cup fork knife spoon bowl banana apple sandwich pizza cake toilet sink oven"
+)
+_RARE = (
+    "zither quokka axolotl obelisk pergola trebuchet samovar theremin okapi narwhal astrolabe palanquin gargoyle "
+    "harpsichord wombat yurt abacus scimitar sextant bagpipe pangolin marionette gramophone catapult gondola anvil "
+    "lute mandrill tapestry ziggurat aardvark igloo ocarina"
+)
+COMMON, RARE = _COMMON.split(), _RARE.split()
+PHRASES = ("with a grand piano", "next to a giraffe", "and a red fire truck", "under a purple umbrella")
+CASES = (
+    "a dog", "two dogs on a beach", "a man riding a wave on top of a surfboard", "a zither on a plinth",
+    "I went to the store yesterday because we had run out of milk.", "What is the man in the red shirt doing?",
+    "Eiffel Tower at night", "a", "a a a", "the of", "dog", "a dogs on a beach", "two dog on a beach",
+    "the man are riding a horse", "man riding horse", "a man riding a", "a apple", "a cat on a sofa a cat on a sofa",
+    "a group of people standing around a group of people standing around", "a dog a dog a dog a dog",
+    "A dog runs. A dog runs. A dog runs.", "xqz blorf wug zzt fnord .", "Xqz Blorf Wug Zzt Fnord", "a xqz on a blorf",
+    "#dog #beach #sun", "dog, beach, sun, sand", "dog beach sunset ocean", "ein Hund liegt auf dem Sofa",
+    "un chien sur la plage avec un homme", "un perro en la playa", "een hond op het strand met een man",
+    "犬が走っている", "???", "",
+)  # fmt: skip
+
+
+# --- spoilt captions ----------------------------------------------------------------------------------------------
+
+
+def spoilers(seed: int) -> dict[str, Spoiler]:
+    """Five plain errors made by place alone, then those that the model was trained against, by kind."""
+    dice = random.Random(seed)
+    lexicon = fluency.load().lexicon
+    kinds = Errors(lexicon, [word for word in COMMON if word in lexicon], dice).kinds
+
+    def made(kind: str) -> Spoiler:
+        def spoil(words: list[str]) -> list[str] | None:
+            found = kinds[kind](words)
+            return None if found is None else found.words
+
+        return spoil
+
+    plain: dict[str, Spoiler] = {
+        "swap": lambda words: swap(words, dice),
+        "drop": lambda words: drop(words, dice),
+        "repeat": lambda words: repeat(words, dice),
+        "shuffle": lambda words: dice.sample(words, len(words)),
+        "cut": lambda words: cut(words, dice),
+    }
+    return {**plain, **{kind: made(kind) for kind in kinds}}
+
+
+def swap(words: list[str], dice: random.Random) -> list[str]:
+    place = dice.randrange(len(words) - 1)
+    return [*words[:place], words[place + 1], words[place], *words[place + 2 :]]
+
+
+def drop(words: list[str], dice: random.Random) -> list[str]:
+    place = dice.randrange(len(words))
+    return words[:place] + words[place + 1 :]
+
+
+def repeat(words: list[str], dice: random.Random) -> list[str]:
+    place = dice.randrange(len(words))
+    return words[: place + 1] + words[place:]
+
+
+def cut(words: list[str], dice: random.Random) -> list[str]:
+    """Ends in the middle: after an article or preposition where there is one."""
+    ends = [i for i, word in enumerate(words) if word in ("a", "the", "of", "in", "on", "with", "and") and i > 1]
+    return words[: dice.choice(ends) + 1] if ends else words[:-1]
+
+
+def exchanged(words: list[str], others: Sequence[str], dice: random.Random) -> list[str] | None:
+    """One object replaced by another, with its article put right."""
+    places = [place for place, word in enumerate(words) if word in COMMON]
+    if not places:
+        return None
+    place, found = dice.choice(places), list(words)
+    found[place] = dice.choice([word for word in others if word != words[place]])
+    if place and found[place - 1] in ("a", "an"):
+        found[place - 1] = "an" if begins_with_vowel(found[place]) else "a"
+    return found
+
+
+# --- captions -------------------------------------------------------------------------------------------------------
+
+
+def human_captions(count: int) -> list[list[str]]:
+    """Captions of one sentence as words in small letters, half of each set."""
+    dice = random.Random(0)
+    left_out = lines(data_folder() / "coco/never_train_image_ids.txt")
+    pools = (
+        flickr8k(data_folder() / "flickr8k", "dev").captions,
+        coco([data_folder() / "coco/captions_val2014.json.gz"]).without(left_out).captions,
+    )
+    found = []
+    for pool in pools:
+        drawn = dice.sample([text for five in pool for text in five], count)
+        split = (sentences(text) for text in drawn)
+        found += [list(one[0].words) for one in split if len(one) == 1 and len(one[0].words) > 4][: count // 2]
+    return found
+
+
+def score(metric: str, texts: Sequence[str]) -> np.ndarray:
+    if metric == "length":
+        return np.array([float(len(text.split())) for text in texts])
+    values = Run([make(metric)]).score([Sample(str(i), text) for i, text in enumerate(texts)])[metric]
+    return np.nan_to_num(values, nan=-9.0)  # `lm` has no value for a text it cannot judge: the lowest
+
+
+def area(good: np.ndarray, bad: np.ndarray) -> float:
+    from scipy.stats import mannwhitneyu
+
+    return 100 * float(mannwhitneyu(good, bad).statistic) / (len(good) * len(bad))
+
+
+def pairs(good: np.ndarray, bad: np.ndarray) -> float:
+    return 100 * float(np.where(good == bad, 0.5, good > bad).mean())
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def errors_table(human: list[list[str]], metrics: Sequence[str]) -> None:
+    texts = [" ".join(words) for words in human]
+    good = {metric: score(metric, texts) for metric in metrics}
+    print("error".ljust(22) + "count".rjust(6) + "".join(f"{metric:>18}" for metric in metrics) + "   (area pairs)")
+    for name, spoil in spoilers(1).items():
+        made = [(row, found) for row, words in enumerate(human) if (found := spoil(words)) and found != words]
+        rows, bad = [row for row, _ in made], [" ".join(words) for _, words in made]
+        cells = []
+        for metric in metrics:
+            values = score(metric, bad)
+            cells.append(f"{area(good[metric], values):11.1f} {pairs(good[metric][rows], values):6.1f}")
+        print(name.ljust(22) + f"{len(bad):6}" + "".join(cells), flush=True)
+
+
+def content_table(human: list[list[str]], metrics: Sequence[str]) -> None:
+    """How much a score moves, in units of itself and of its standard deviation over human captions."""
+    dice = random.Random(2)
+    edits: dict[str, Spoiler] = {
+        "common object": lambda words: exchanged(words, COMMON, dice),
+        "rare object": lambda words: exchanged(words, RARE, dice),
+        "false phrase": lambda words: [*words, *dice.choice(PHRASES).split()],
+    }
+    for metric in metrics:
+        spread = score(metric, [" ".join(words) for words in human]).std()
+        for name, edit in edits.items():
+            made = [(" ".join(words), " ".join(found)) for words in human if (found := edit(words))]
+            moved = score(metric, [two for _, two in made]) - score(metric, [one for one, _ in made])
+            change, mean = np.abs(moved).mean(), moved.mean()
+            print(
+                f"{metric:18} {name:14} {len(made):5} captions: mean absolute change {change:.4f} "
+                f"({change / spread:.2f} standard deviations of human captions), mean {mean:+.4f}, "
+                f"falls by more than .1 in {100 * (moved < -0.1).mean():.1f} %"
+            )
+
+
+def long_table() -> None:
+    """Long descriptions: whole, with one sentence scrambled, with one sentence said again."""
+    texts = [json.loads(line)["caption"] for line in (data_folder() / "mhal/dev.jsonl").read_text("utf-8").splitlines()]
+    texts = [text for text in texts if len(sentences(text)) > 2]
+    whole = score("fluency", texts)
+    print(f"long descriptions (mhal/dev, {len(texts)}): quantiles 5 25 50 75 %", np.quantile(whole, QUANTILES).round(3))
+    for name, place in (("first", 0), ("middle", None), ("last", -1)):
+        spoilt = score("fluency", [scrambled_sentence(text, place) for text in texts])
+        print(f"  {name} sentence scrambled: lower in {pairs(whole, spoilt):.1f} %, mean {spoilt.mean():.3f}")
+    again = score("fluency", [f"{text} {text[sentences(text)[0].start : sentences(text)[0].end]}." for text in texts])
+    print(f"  first sentence again at the end: lower in {pairs(whole, again):.1f} %, mean {again.mean():.3f}")
+
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75)
+
+
+def scrambled_sentence(text: str, place: int | None) -> str:
+    found = sentences(text)
+    one = found[len(found) // 2 if place is None else place]
+    words = text[one.start : one.end].split()
+    return text[: one.start] + " ".join(random.Random(len(text)).sample(words, len(words))) + text[one.end :]
+
+
+def machine_table() -> None:
+    for name in ("m2_transformer", "blip2", "llava15_brief", "llava15_default"):
+        rows = json.loads((data_folder() / f"coco/karpathy_test_{name}.json").read_text("utf-8"))[:1000]
+        values = score("fluency", [row["caption"] for row in rows])
+        print(f"{name:18} quantiles 5 25 50 75 %", np.quantile(values, QUANTILES).round(3))
+
+
+def cases() -> Iterator[str]:
+    values = zip(CASES, score("fluency", CASES), score("lm", CASES))
+    for text, value, lm in values:
+        yield f"{value:.3f}  (lm {'none' if lm == -9 else f'{lm:.2f}'})  {text!r}"
+
+
+def speed(human: list[list[str]]) -> float:
+    """Captions per second of processor time, cutting into words included."""
+    model, texts = fluency.load(), [" ".join(words) for words in human]
+    model.texts(texts)
+    spent = []
+    for _ in range(5):
+        start = time.process_time()
+        model.texts(texts)
+        spent.append(time.process_time() - start)
+    return len(texts) / min(spent)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=int, default=2000)
+    parser.add_argument("--metrics", nargs="*", default=["fluency", "lm", "lm:form=logprob"])
+    parser.add_argument("--pascal", action="store_true", help="PASCAL-50S too")
+    args = parser.parse_args()
+    human = human_captions(args.captions)
+    values = score("fluency", [" ".join(words) for words in human])
+    print(f"{len(human)} human captions: quantiles 5 25 50 75 %", np.quantile(values, QUANTILES).round(3))
+    errors_table(human, [*args.metrics, "length"])
+    content_table(human, args.metrics)
+    long_table()
+    machine_table()
+    print(*cases(), sep="\n")
+    print(f"{speed(human):,.0f} captions per core second")
+    if args.pascal:
+        judged = pascal()
+        for metric in args.metrics:
+            print(metric, judged.accuracy(score(metric, [sample.candidate for sample in judged.samples])))
+
+
+if __name__ == "__main__":
+    main()
