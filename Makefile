@@ -14,7 +14,7 @@ $(VENV)/plain: $(SOURCES)
 	touch $@
 
 $(VENV)/full: $(VENV)/plain
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,ja,train,hub,browser]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,ja,train,hub,browser,serve,fuzz]'
 	touch $@
 
 # Scores bundled captions of three systems on bundled photos, prints the tables, writes the result files and a report.
