@@ -203,7 +203,7 @@ def test_names_options_and_suggestions() -> None:
     ]  # fmt: skip
     assert split("mean(a,b),c") == ["mean(a,b)", "c"]
     with pytest.raises(UnknownName, match="did you mean rouge-l"):
-        make("rouge")
+        make("rouge-k")
     with pytest.raises(UnknownName, match="no option 'betta'; its options: beta"):
         make("rouge-l:betta=1")
     with pytest.raises(VericapError, match="not a valid float"):

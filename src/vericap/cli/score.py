@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--shard", type=shard, metavar="I/N", help="do the I-th of N shares; `vericap merge` joins them")
     group.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="who works: processes here, or a Ray cluster"
+    )
+    group.add_argument(
+        "--address", default="", metavar="HOST:PORT|auto", help="of the Ray cluster (default: one is started here)"
+    )
+    group.add_argument(
         "--shard-records", type=common.positive, default=RECORDS, metavar="N", help=f"records in a piece ({RECORDS})"
     )
     group.add_argument("--confidence", action="store_true", help="95 %% bootstrap intervals")
@@ -100,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     with open_input(args.candidates, args.references, **common.reading(args), records=args.shard_records) as source:
         if args.output:
             Output.of(args.output, source.paths)
-        apart = args.resume is not None or args.shard or output.parts or args.output == "-"
+        apart = args.resume is not None or args.shard or output.parts or args.output == "-" or args.engine == "ray"
         if apart or len(source.units) > WHOLE:
             return _in_shards(args, run, source, output)
         return _whole(args, run, source)
@@ -153,6 +159,8 @@ def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output
         output=output,
         resume=args.resume,
         shard=args.shard,
+        engine=args.engine,
+        address=args.address,
         columns=_columns(args),
         explain=args.explain and args.output is not None,
         worst=args.worst if printed else 0,

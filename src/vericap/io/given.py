@@ -12,13 +12,13 @@ import numpy as np
 
 from vericap.core.errors import InputError
 from vericap.core.samples import Photo
-from vericap.io.records import rename
+from vericap.io.records import PLAIN, Fields, check_columns, rename
 
 Columns = dict[str, list[Any]]
 _KNOWN = ("id", "candidate", "references", "image", "objects")
 
 
-def given_table(given: Any) -> Columns | None:
+def given_table(given: Any, fields: Fields = PLAIN) -> Columns | None:
     """The known columns of a table or of a list of records; None where it is neither.
 
     Examples
@@ -38,18 +38,23 @@ def given_table(given: Any) -> Columns | None:
         names = list(dict.fromkeys(name for row in rows for name in row))
     else:
         return None
-    return _columns(names, rows)
+    return _columns(names, rows, fields)
 
 
 def _rows(columns: Mapping[Any, Sequence[Any]]) -> tuple[list[Any], list[dict[Any, Any]]]:
     return list(columns), [dict(zip(columns, cells)) for cells in zip(*columns.values())]
 
 
-def _columns(names: list[Any], rows: list[dict[Any, Any]]) -> Columns:
-    there = rename(dict.fromkeys(names))
+def _columns(names: list[Any], rows: list[dict[Any, Any]], fields: Fields) -> Columns:
+    if fields != PLAIN:
+        check_columns(names, "the table", fields)
+    there = rename(dict.fromkeys(names), fields)
     if "candidate" not in there:
-        raise InputError(f"the table has no column 'candidate'; its columns: {', '.join(map(str, names))}")
-    records = [rename(row) for row in rows]
+        raise InputError(
+            f"the table has no column 'candidate'; its columns: {', '.join(map(str, names))}; "
+            "name the one of the captions with `caption_field=NAME`"
+        )
+    records = [rename(row, fields) for row in rows]
     found = {name: [record.get(name) for record in records] for name in _KNOWN if name in there}
     if "references" in found:
         found["references"] = [_listed(cell) for cell in found["references"]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ class Identity:
     start: int  # records before this unit
     repeats: Mapping[int, int]  # place of a sample -> how often its id occurs in units before
     name: str
-    keys: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     _counts: dict[str, int] = field(default_factory=dict)
     _photos: dict[str, Photo] = field(default_factory=dict)
 
@@ -57,18 +56,17 @@ class Identity:
 
     def settle(self, sample: Sample, record: Record) -> Sample:
         """The sample under an id of its own; an InputError where the id must not occur twice."""
-        place, name = len(self.keys), sample.id  # the same place whatever other units hold
-        key = _key(name)
+        place, name = len(self.names), sample.id  # the same place whatever other units hold
         before = self._counts.get(name, 0) + (self.repeats.get(place, 0) if self.repeats else 0)
         if before:
             shared = self.mode == "image" or record.get("several") or _is_image_id(record)
             if not shared:
                 if place in self.repeats:
-                    self.keys.append(key)
+                    self.names.append(name)
                 raise InputError("the id occurs before; the first record is used")
             sample = replace(sample, id=f"{name}#{before + 1}")
         self._counts[name] = self._counts.get(name, 0) + 1
-        self.keys.append(key)
+        self.names.append(name)
         return sample if sample.photo is None else self._distinct_photo(sample)
 
     def _distinct_photo(self, sample: Sample) -> Sample:
@@ -78,11 +76,6 @@ class Identity:
         known = self._photos.setdefault(sample.image, sample.photo)
         same = known is sample.photo or known == sample.photo
         return sample if same else replace(sample, image=f"{sample.image}#{sample.id}")
-
-
-def _key(text: str) -> int:
-    """A number of 64 bits that stands for an id."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _is_image_id(record: Record) -> bool:
@@ -111,7 +104,8 @@ def make_sample(
     candidate = record["candidate"] if "candidate" in record else _no_candidate(record)
     if isinstance(candidate, list) and len(candidate) == 1:
         candidate = candidate[0]
-    caption(candidate, "the candidate")
+    if type(candidate) is not str:
+        caption(candidate, "the candidate")  # before other things that may be wrong; a text is looked at below
     image, photo = photo_of(record, identifier, unit, beside=beside)
     own = record.get("references", ())
     checked = False

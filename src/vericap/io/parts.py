@@ -6,8 +6,10 @@ import csv
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
+from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -106,7 +108,7 @@ def _writer(ending: str, table: Mapping[str, Any], *, header: bool) -> Callable[
     def lines(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as stream:
             if ending == "jsonl":
-                stream.writelines(json_lines(_rows(table)))
+                stream.writelines(_json_rows(table))
                 return
             if header:
                 stream.write(csv_line(list(table)))
@@ -119,6 +121,30 @@ def _writer(ending: str, table: Mapping[str, Any], *, header: bool) -> Callable[
         pq.write_table(_arrow(table), path)
 
     return parquet if ending == "parquet" else lines
+
+
+def _json_rows(table: Mapping[str, Any]) -> Iterable[str]:
+    """Rows as `json_lines` writes them, column by column: a third of the time."""
+    try:
+        columns = [_json_cells(cells_of(values)) for values in table.values()]
+        names = [json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in table]
+        lines = list(map(("{" + ", ".join(f"{name}: %s" for name in names) + "}\n").__mod__, zip(*columns)))
+        "".join(lines).encode("utf-8")
+    except (TypeError, ValueError):  # a value that is not for JSON, half a character: row by row
+        return json_lines(_rows(table))
+    return lines
+
+
+def _json_cells(cells: list[Any]) -> Iterable[str]:
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        return map(encode_basestring, cells)
+    if kinds == {float} and all(map(isfinite, cells)):
+        return map(float.__repr__, cells)
+    if kinds <= {type(None)}:
+        return ["null"] * len(cells)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    return map(encode, cells)
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -58,7 +58,10 @@ PLAIN = Fields()
 
 def rename(item: dict[str, Any], fields: Fields = PLAIN) -> Record:
     """Known names for the fields; several reference columns become one list."""
-    known, numbered = known_fields(tuple(item), fields)
+    return _renamed(item, *known_fields(tuple(item), fields))
+
+
+def _renamed(item: dict[str, Any], known: tuple[tuple[str, Any], ...], numbered: tuple[Any, ...]) -> Record:
     record: Record = {name: item[field] for name, field in known}
     if numbered and "references" not in record:
         # Tables pad shorter rows with empty cells: those are absent references, not bad ones.
@@ -134,9 +137,15 @@ def check_columns(names: Iterable[str], name: str, fields: Fields = PLAIN) -> No
 def of_objects(items: Iterable[tuple[str, Any]], name: str, problems: list[Problem], fields: Fields) -> list[Record]:
     """Records of JSON values: objects, or captions alone."""
     records = []
+    names: tuple[Any, ...] = ()
+    known, numbered = known_fields(names, fields)
     for where, item in items:
         if isinstance(item, dict):
-            record = rename(item, fields)
+            own = tuple(item)
+            if own != names:  # most records have the names of the one before
+                names = own
+                known, numbered = known_fields(names, fields)
+            record = _renamed(item, known, numbered)
             record["where"] = where
             records.append(record)
         elif isinstance(item, str):

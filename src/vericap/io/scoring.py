@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -85,11 +85,14 @@ class Request:
 
     `resume` is None, or a folder for the run's state, or "" for the usual place beside the output.
     `shard` is (i, n): this process is the i-th of n that work on one input, counted from 1.
+    `engine` is "local" or "ray", `address` that of a Ray cluster (empty: one is started here).
     """
 
     output: Output
     resume: str | None = None
     shard: tuple[int, int] | None = None
+    engine: str = "local"
+    address: str = ""
     columns: tuple[str, ...] = ()
     explain: bool = False
     worst: int = 0
@@ -163,10 +166,33 @@ class FileRun:
         shard = self.request.shard
         self._stack.enter_context(locked(self.folder, "lock" if shard is None else f"lock-{shard[0]}-of-{shard[1]}"))
         self._begin()
-        workers = self.run.settings.workers if processes.portable(list(self.run.metrics)) else 1
         own = None if shard is None else lambda number: number % shard[1] == shard[0] - 1
-        with LocalExecutor(workers) as local:
-            self.outcome = execute(self.job, executor or local, progress=self.run.settings.progress, own=own)
+        with self._executor() as usual:
+            self.outcome = execute(self.job, executor or usual, progress=self.run.settings.progress, own=own)
+
+    def _executor(self) -> AbstractContextManager[Executor]:
+        settings = self.run.settings
+        portable = processes.portable(list(self.run.metrics))
+        if self.request.engine == "local":
+            return LocalExecutor(settings.workers if portable else 1)
+        if not portable:
+            raise VericapError("`engine=ray`: a metric that was made inside a function cannot travel; put it in a file")
+        from vericap.run.ray_engine import RayExecutor, gpus_of
+
+        return RayExecutor(
+            self.request.address,
+            settings.workers,
+            cpus=self.job.settings.threads,
+            gpus=gpus_of(settings.device),
+            sees=self._files(),
+        )
+
+    def _files(self) -> list[Path | str]:
+        """What every worker must see, wherever it works."""
+        spool, images = self.source.spool, self.run.settings.images
+        found: list[Path | str] = [self.folder, *self.source.paths]
+        found += [images] if images is not None else []
+        return found + ([spool] if spool is not None and any(spool.iterdir()) else [])
 
     def _begin(self) -> None:
         """Take up an earlier run, or start."""

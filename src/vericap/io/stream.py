@@ -46,7 +46,7 @@ class Records:
 
     samples: list[Sample] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    keys: Array = field(default_factory=lambda: np.zeros(0, np.uint64))  # of the samples' ids, to tell repeated ones
+    names: list[str] = field(default_factory=list)  # ids of the samples as they were given
     judged: Array = field(default_factory=lambda: np.zeros(0, np.uint64))  # of ids that a references file knows
     count: int = 0  # records of the unit, usable or not
     _content: Content | None = field(default=None, repr=False)
@@ -54,6 +54,11 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    @property
+    def keys(self) -> Array:
+        """Numbers that stand for the ids, to tell repeated ones; only the first look asks for them."""
+        return np.array(list(map(_key, self.names)), dtype=np.uint64)
 
     @property
     def columns(self) -> pyarrow.Table:
@@ -114,7 +119,7 @@ class Input:
             except InputError as error:
                 where = record["where"] if identifier is None else f"{record['where']} (id {identifier})"
                 found.problems.append(Problem(where, str(error), unit.name))
-        found.keys = np.array(identity.keys, dtype=np.uint64)
+        found.names = identity.names
         found.judged = np.unique(np.array([_key(key) for key in known], dtype=np.uint64))
         return found
 

@@ -1,8 +1,8 @@
 """The work on one shard of an input: what another process, or another machine, is asked to do.
 
 A `Job` is the plan: it can be pickled, and holds all that a worker must know. `survey` is the first look at a shard
-(how many records, which ids, what metrics must know of the corpus), `score` the second. Both leave their outcome in the
-job's folder, data first, then a record that says it is whole: what has a record is never done again.
+(how many records, which ids, what metrics must know of the corpus), `Scoring` the second. Both leave their outcome in
+the job's folder, data first, then a record that says it is whole: what has a record is never done again.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ class Records(Protocol):
 
     samples: list[Sample]
     problems: list[Problem]
-    keys: Array
     judged: Array
     count: int
+
+    @property
+    def keys(self) -> Array: ...
 
     @property
     def columns(self) -> Any: ...
@@ -238,10 +240,29 @@ def merge_states(job: Job, task: Merge) -> Path:
 # --- the second look --------------------------------------------------------------------------------------------
 
 
-@without_collector()
-def score(job: Job, task: Task) -> dict[str, Any]:
-    """Score a shard and write its rows; what is given back, and kept, are sums and counts."""
-    found = job.source.read(task.unit, start=task.start, repeats=task.repeats)
+@dataclass(frozen=True)
+class Scoring:
+    """The second look: score a shard and write its rows; what is given back, and kept, are sums and counts.
+
+    `work(task)` does both steps; a cluster may have a shard read on one machine and scored on another.
+    """
+
+    job: Job
+
+    @without_collector()
+    def __call__(self, task: Task) -> dict[str, Any]:
+        return self.score(task, self.read(task))
+
+    @without_collector()
+    def read(self, task: Task) -> Records:
+        return self.job.source.read(task.unit, start=task.start, repeats=task.repeats)
+
+    @without_collector()
+    def score(self, task: Task, found: Records) -> dict[str, Any]:
+        return _score(self.job, task, found)
+
+
+def _score(job: Job, task: Task, found: Records) -> dict[str, Any]:
     run = job.run
     problems = list(found.problems)
     record: dict[str, Any] = {"records": found.count, "samples": len(found.samples), "metrics": {}, "warnings": []}

@@ -27,7 +27,7 @@ from vericap.run import processes
 from vericap.run import states as stored
 from vericap.run.engine import check_needs
 from vericap.run.progress import Bar
-from vericap.run.shards import Job, Merge, Settled, Task, merge_states, read_record, score, survey
+from vericap.run.shards import Job, Merge, Scoring, Settled, Task, merge_states, read_record, survey
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -267,7 +267,7 @@ def _scored(
     todo = [task for task in tasks if known[task.number] is None and (own is None or own(task.number))]
     if todo:
         with Bar(what="scoring", total=len(todo), show=progress, unit="shard") as bar:
-            for task, record in zip(todo, executor.map(partial(score, job), todo)):
+            for task, record in zip(todo, executor.map(Scoring(job), todo)):
                 known[task.number] = record
                 bar.advance()
     return [record for record in known.values() if record is not None]

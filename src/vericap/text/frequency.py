@@ -111,7 +111,7 @@ class DocumentFrequency:
             if not len(keys) or not known.any():
                 break
             wanted = np.where(known, before * span + word, -1)
-            where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            where = np.minimum(_search(keys, wanted), len(keys) - 1)
             place[asked] = np.where(keys[where] == wanted, places[where], -1)
         return np.where(place >= 0, self.counts[np.maximum(place, 0)], 0).astype(np.int32)
 
@@ -165,6 +165,14 @@ class DocumentFrequency:
         for text, count in sorted(self.items()):
             found.update(f"{text}\0{count}\0".encode("utf-8", "surrogatepass"))
         return found.hexdigest()[:8]
+
+
+def _search(keys: Ints, wanted: Ints) -> Ints:
+    """`np.searchsorted`, asked in ascending order: neighbours are found where the last one was, not across memory."""
+    order = np.argsort(wanted)
+    found = np.empty(len(wanted), dtype=np.int64)
+    found[order] = np.searchsorted(keys, wanted[order])
+    return found
 
 
 def _keys(tree: NGramTree, own: slice, place: Ints, words: Ints, span: int) -> Ints:

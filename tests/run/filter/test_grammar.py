@@ -109,7 +109,7 @@ def test_too_long_and_too_deep_are_refused() -> None:
 
 
 _NAMES = st.one_of(
-    st.sampled_from(["vse", "rouge-l", "vifidel:p=1", "spice.recall", "mean(vse,chair)", "words"]),
+    st.sampled_from(["vse", "rouge-l", "vifidel:p=1", "spice.recall", "mean(vse,chair)", "mean(", "mean(a)b", "words"]),
     st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8),
 ).map(Column)
 _VALUES = st.floats(allow_nan=False, allow_infinity=False)

@@ -16,11 +16,12 @@ from vericap.core.settings import Settings
 from vericap.run.filter.columns import Sources
 from vericap.run.filter.tree import Node, Share, columns, conjuncts, shares
 
-# Processor milliseconds of one text or photo by analysis, rounded from what benchmarks/speed/filter_costs.py prints (those of
-# CLIP and of Japanese graphs are estimates). Only their order matters: they need not be those of this machine.
+# Processor milliseconds of one text or photo by analysis, rounded from what benchmarks/speed/filter_costs.py prints
+# (those of CLIP and of Japanese graphs are estimates). Only their order matters: they need not be those of this machine.
 MILLISECONDS = {
     "ClipImages": 100.0,
     "Detections": 90.0,
+    "VisualWords": 10.0,
     "PhotoRegions": 9.0,
     "TuplePhrases": 10.0,
     "KnpGraphs": 10.0,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from typing import TypeAlias
 
 KEYWORDS = ("then", "top", "bottom", "true", "false")
@@ -25,8 +26,14 @@ class Column:
     start: int = field(default=0, compare=False)  # place in the text of the expression, for messages
 
     def __str__(self) -> str:
-        plain = NAME.fullmatch(self.name) is not None or self.name.startswith("mean(")
+        plain = NAME.fullmatch(self.name) is not None or _is_mean(self.name)
         return self.name if plain and self.name not in KEYWORDS else json.dumps(self.name, ensure_ascii=False)
+
+
+def _is_mean(name: str) -> bool:
+    """Whether a name is one mean(...) to its end, as the grammar reads it."""
+    open_ones = list(accumulate({"(": 1, ")": -1}.get(sign, 0) for sign in name[4:]))
+    return name.startswith("mean(") and open_ones[-1] == 0 and all(open_ones[:-1]) and name == "".join(name.split())
 
 
 @dataclass(frozen=True)
