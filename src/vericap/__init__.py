@@ -1,4 +1,14 @@
-"""vericap tells whether a caption is true to its image, says what matters, and reads well."""
+"""vericap tells whether a caption is true to its image, says what matters, and reads well.
+
+Examples
+--------
+>>> import vericap
+>>> result = vericap.score(["a dog runs"], [["a dog runs", "the dog is running"]], "rouge-l")
+>>> print(result, end="")
+metric    score  captions
+-------  ------  --------
+rouge-l  1.0000         1
+"""
 
 from __future__ import annotations
 
@@ -8,8 +18,13 @@ from vericap.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from vericap.api import Scorer as Scorer
+    from vericap.api import check as check
     from vericap.api import compare as compare
+    from vericap.api import load as load
     from vericap.api import score as score
+    from vericap.core.errors import InputError as InputError
+    from vericap.core.errors import MissingPart as MissingPart
+    from vericap.core.errors import UnknownName as UnknownName
     from vericap.core.errors import VericapError as VericapError
     from vericap.core.errors import VericapWarning as VericapWarning
     from vericap.core.explanation import Explanation as Explanation
@@ -20,34 +35,43 @@ if TYPE_CHECKING:
     from vericap.core.statistics import Statistics as Statistics
     from vericap.run.results import Result as Result
 
+# In the order of the reference page; all but the last are public: `__all__` and tab completion show these.
 _LAZY = {
-    "Explanation": "vericap.core.explanation",
-    "Metric": "vericap.core.metric",
-    "Option": "vericap.core.metric",
-    "Result": "vericap.run.results",
-    "Sample": "vericap.core.samples",
+    "score": "vericap.api",
+    "compare": "vericap.api",
+    "check": "vericap.api",
     "Scorer": "vericap.api",
     "Settings": "vericap.core.settings",
+    "Metric": "vericap.core.metric",
+    "Option": "vericap.core.metric",
     "Statistics": "vericap.core.statistics",
+    "Explanation": "vericap.core.explanation",
+    "Result": "vericap.run.results",
+    "load": "vericap.api",
     "VericapError": "vericap.core.errors",
+    "InputError": "vericap.core.errors",
+    "UnknownName": "vericap.core.errors",
+    "MissingPart": "vericap.core.errors",
     "VericapWarning": "vericap.core.errors",
-    "compare": "vericap.api",
-    "score": "vericap.api",
+    "Sample": "vericap.core.samples",
 }
 
 __all__ = [
     "Explanation",
+    "InputError",
     "Metric",
+    "MissingPart",
     "Option",
     "Result",
-    "Sample",
     "Scorer",
     "Settings",
     "Statistics",
+    "UnknownName",
     "VericapError",
     "VericapWarning",
-    "__version__",
+    "check",
     "compare",
+    "load",
     "score",
 ]
 

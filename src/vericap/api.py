@@ -1,25 +1,29 @@
-"""The Python API: score lists, dicts keyed by id, or tables; compare systems; keep a scorer warm."""
+"""The Python API: score lists, dicts keyed by id, tables or files; compare systems; check one caption."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vericap.checking import ASPECTS, Check, checked
 from vericap.core.errors import InputError, VericapWarning
 from vericap.core.explanation import Explanation
-from vericap.core.samples import Sample, make
+from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.io.given import given_table, photo_of
+from vericap.io import calls
+from vericap.io.calls import Given
+from vericap.io.load import Loaded
+from vericap.io.load import load as _load
 from vericap.metrics.registry import Wanted, resolve
 from vericap.run.compare import LEVEL, Comparison, compare_samples
 from vericap.run.engine import Run
 from vericap.run.other_languages import foreign
 from vericap.run.results import Result
 
-Captions = Sequence[Any] | Mapping[Any, Any] | Any
+Captions = Any  # sequence, mapping, table, path of a file, or what `load` gave
 Images = Sequence[str | None] | Mapping[Any, str] | None
 
 
@@ -30,8 +34,11 @@ class Scorer:
 
     Parameters
     ----------
-    metrics : names separated by commas, or a list of names, metrics and plain functions.
-    **settings : those of `vericap.Settings`: lang, tokenizer, df, images, objects, features, workers, cache, ...
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    **settings : Any
+        Those of `vericap.Settings`: lang, tokenizer, df, images, objects, features, workers, cache, ...; and how
+        files and tables are read: caption_field, image_field, id_field, references_field, format, encoding.
 
     Examples
     --------
@@ -41,14 +48,16 @@ class Scorer:
     """
 
     def __init__(self, metrics: str | Iterable[Wanted] = "coco", **settings: Any) -> None:
+        self._how = calls.reading(settings)
         self.settings = Settings.of(settings)
         self.run = Run(resolve(metrics, code=True), self.settings)
 
     def score(
         self,
-        candidates: Captions,
+        candidates: Captions = None,
         references: Captions = None,
         *,
+        predictions: Captions = None,
         image_names: Images = None,
         objects: Sequence[Any] | Mapping[Any, Any] | None = None,
         ids: Sequence[Any] | None = None,
@@ -56,37 +65,104 @@ class Scorer:
         resamples: int = 1000,
         explain: bool = False,
     ) -> Result:
-        """Score captions; arguments as for `vericap.score`."""
-        samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-        result = self.run.score(samples, confidence=confidence, resamples=resamples, explain=explain)
-        result.reporter = partial(_report, self.run, samples)
-        return _told(result)
+        """Score captions with the metrics and settings of this scorer.
+
+        Parameters
+        ----------
+        candidates, references, predictions, image_names, objects, ids, confidence, resamples, explain : Any
+            As for `vericap.score`.
+
+        Returns
+        -------
+        Result
+            Corpus scores, and a score per caption.
+
+        Examples
+        --------
+        >>> Scorer("rouge-l").score(predictions=["a dog"], references=[["a dog"]])["rouge-l"].tolist()
+        [1.0]
+        """
+        found = self._given(candidates, references, predictions, image_names=image_names, objects=objects, ids=ids)
+        return _told(self._scored(found, confidence=confidence, resamples=resamples, explain=explain))
 
     def explain(
         self,
-        candidates: Captions,
+        candidates: Captions = None,
         references: Captions = None,
         *,
+        predictions: Captions = None,
         image_names: Images = None,
         objects: Sequence[Any] | Mapping[Any, Any] | None = None,
         ids: Sequence[Any] | None = None,
         full: bool = False,
     ) -> dict[str, list[Explanation | None]]:
-        """Reasons by metric, one entry per caption; `full` adds matrices and graphs to draw."""
-        samples = self.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-        return self.run.explain(samples, full=full)
+        """Reasons for captions, without their scores.
+
+        Parameters
+        ----------
+        candidates, references, predictions, image_names, objects, ids : Any
+            As for `vericap.score`.
+        full : bool
+            Whether matrices and graphs are made too, which a picture needs.
+
+        Returns
+        -------
+        dict
+            By metric a list with an `Explanation` for each caption, None where there is nothing to say.
+
+        Examples
+        --------
+        >>> (reason,) = Scorer("rouge-l").explain(["a red dog"], [["a dog runs"]])["rouge-l"]
+        >>> [word.text for word in reason.words if not word.support]
+        ['red']
+        """
+        found = self._given(candidates, references, predictions, image_names=image_names, objects=objects, ids=ids)
+        return self.run.explain(found.samples, full=full)
 
     def samples(self, candidates: Captions, references: Captions = None, **beside: Any) -> list[Sample]:
+        """Samples of a call, as `score` would judge them: for programs that score them in a way of their own.
+
+        Parameters
+        ----------
+        candidates, references : Any
+            As for `vericap.score`.
+        **beside : Any
+            image_names, objects, ids, as for `vericap.score`.
+
+        Returns
+        -------
+        list of Sample
+
+        Examples
+        --------
+        >>> Scorer("rouge-l").samples(["a dog"], ids=["7"])[0].id
+        '7'
+        """
+        return self._given(candidates, references, **beside).samples
+
+    def _given(self, candidates: Captions, references: Captions, predictions: Captions = None, **beside: Any) -> Given:
         """Samples of a call, images named by ids where the caller gave ids."""
-        found, identified = samples_of(candidates, references, **beside)
-        return self.run.name_images(found) if identified else found
+        captions = calls.one_of(candidates, predictions)
+        looked_for = self.settings.images is None and self.settings.features is None
+        found = calls.given(captions, references, how=self._how, beside=looked_for, **beside)
+        if found.named:
+            found.samples = self.run.name_images(found.samples)
+        return found
+
+    def _scored(self, found: Given, **how: Any) -> Result:
+        result = self.run.score(found.samples, **how)
+        result.problems[:0] = found.problems
+        result.warnings[:0] = found.warnings
+        result.reporter = partial(_report, self.run, found.samples)
+        return result
 
 
 def score(
-    candidates: Captions,
+    candidates: Captions = None,
     references: Captions = None,
     metrics: str | Iterable[Wanted] = "coco",
     *,
+    predictions: Captions = None,
     image_names: Images = None,
     objects: Sequence[Any] | Mapping[Any, Any] | str | None = None,
     ids: Sequence[Any] | None = None,
@@ -99,22 +175,37 @@ def score(
 
     Parameters
     ----------
-    candidates, references : lists of the same length, dicts keyed by id (a subset of the referenced ids is scored), a
-        list of records (dicts), or a table (pandas, pyarrow, a `datasets.Dataset`) with columns `candidate` (or
-        `caption`), `references` and optionally `id`, `image` and `objects`.
-    metrics : names separated by commas, or a list of names, metrics and plain functions.
-    image_names : each caption's image: the name of a file under `images=DIR`, a path, bytes, a PIL image or an array;
-        without it an id names the image.
-    objects : each caption's objects (label lists or counts) or, as text, where objects come from.
-    ids : names of the captions, where they are lists.
-    confidence, resamples : bootstrap intervals of the corpus scores.
-    explain : reasons for every caption, in `result.explanations`.
-    **options : those of `vericap.Settings`: lang, tokenizer, df, images, features, workers, threads, cache, seed, ...
+    candidates, references : list, dict, table or path
+        Lists of the same length; dicts keyed by id (a subset of the referenced ids is scored); a list of records
+        (dicts) or a table (pandas, pyarrow, a `datasets.Dataset`) with columns `candidate` (or `caption`,
+        `prediction`, ...), `references` and optionally `id`, `image` and `objects`; files of any format that
+        `vericap score` reads; or what `vericap.load` gave.
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    predictions : list, dict, table or path
+        Another name for `candidates`.
+    image_names : list or dict
+        Each caption's image: the name of a file under `images=DIR`, a path, bytes, a PIL image or an array; without
+        it an id names the image.
+    objects : list, dict or str
+        Each caption's objects (label lists or counts) or, as text, where objects come from.
+    ids : list
+        Names of the captions, where they are lists.
+    confidence : bool
+        Whether to compute bootstrap intervals of the corpus scores.
+    resamples : int
+        Draws of these intervals.
+    explain : bool
+        Whether to give reasons for every caption, in `result.explanations`.
+    **options : Any
+        Those of `vericap.Settings` (lang, tokenizer, df, images, features, workers, threads, cache, seed, ...), and how
+        files and tables are read: caption_field, image_field, id_field, references_field, format, encoding.
 
     Returns
     -------
-    Result : corpus scores with signatures (`result.corpus`), scores per caption (`result["meteor"]`). A record that
-        cannot be read keeps its place, without a score and with the reason in `result.problems`.
+    Result
+        Corpus scores with signatures (`result.corpus`), scores per caption (`result["meteor"]`). A record that cannot
+        be read keeps its place, without a score and with the reason in `result.problems`.
 
     Examples
     --------
@@ -126,11 +217,54 @@ def score(
         options["objects"] = objects
         objects = None
     scorer = Scorer(metrics, **options)
-    samples = scorer.samples(candidates, references, image_names=image_names, objects=objects, ids=ids)
-    result = scorer.run.score(samples, confidence=confidence, resamples=resamples, explain=explain)
-    result.reporter = partial(_report, scorer.run, samples)
-    result.warnings += foreign(samples, scorer.run.settings.lang)
+    found = scorer._given(candidates, references, predictions, image_names=image_names, objects=objects, ids=ids)
+    result = scorer._scored(found, confidence=confidence, resamples=resamples, explain=explain)
+    result.warnings += foreign(found.samples, scorer.settings.lang)
     return _told(result)
+
+
+def check(
+    image: Any, caption: str, *, references: str | Sequence[str] = (), lang: str = "en", **settings: Any
+) -> Check:
+    """Judge one caption of one image: is it true, does it say what matters, does it read well, and why.
+
+    Parameters
+    ----------
+    image : path, bytes, PIL image or array
+        The image.
+    caption : str
+        The caption.
+    references : list of str
+        What others say of the image, where that is known.
+    lang : str
+        Language of the caption; only English is judged.
+    **settings : Any
+        Those of `vericap.Settings`.
+
+    Returns
+    -------
+    Check
+        `fidelity`, `adequacy`, `fluency` and `verdict` between 0 and 1, words with their support and regions, what was
+        left out; prints as a few lines, `to_dict()` is plain data.
+
+    Examples
+    --------
+    >>> from vericap.core.shipped import ROOT
+    >>> found = check(ROOT / "demo/photos/chelsea.jpg", "A dog with green eyes", cache="off")
+    >>> 0 <= found.fidelity <= 1
+    True
+    """
+    if not isinstance(caption, str):
+        raise InputError(f"the caption is a {type(caption).__name__}, not a text")
+    given = [references] if isinstance(references, str) else list(references)
+    scorer = Scorer(ASPECTS, lang=lang, **settings)
+    beside: dict[str, Any] = {"image_names": [str(image) if isinstance(image, Path) else image], "ids": ["caption"]}
+    samples, _ = calls.samples_of([caption], [given] if given else None, **beside)
+    result = scorer.run.score(samples, explain=True)
+    for reason in result.problems:
+        raise InputError(reason.reason)
+    told = {name: result.explanations[name][0] for name in ("verdict", "fluency")}
+    return checked(caption, {name: float(result[name][0]) for name in ASPECTS}, told["verdict"], told["fluency"])
 
 
 def compare(
@@ -148,16 +282,28 @@ def compare(
 
     Parameters
     ----------
-    systems : captions by system, in any form `score` takes.
-    references, metrics, image_names, **options : as for `score`. What systems share is analysed once.
-    test, resamples : "bootstrap" or "randomisation", and how many draws; by default 20,000, and 100,000 where a star
-        would otherwise hang on the seed.
-    level : Holm-adjusted p below which a star is set.
+    systems : dict
+        Captions by system, in any form `vericap.score` takes.
+    references : list, dict, table or path
+        As for `vericap.score`. What systems share is analysed once.
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    image_names : list or dict
+        As for `vericap.score`.
+    test : str
+        "bootstrap" or "randomisation".
+    resamples : int
+        Draws of the test; by default 20,000, and 100,000 where a star would otherwise hang on the seed.
+    level : float
+        Holm-adjusted p below which a star is set.
+    **options : Any
+        As for `vericap.score`.
 
     Returns
     -------
-    Comparison : scores, intervals, p-values alone and adjusted (`found.adjusted`), and what is suspicious about the
-        captions (`found.diagnosis`); `found.render("markdown")` is the table.
+    Comparison
+        Scores, intervals, p-values alone and adjusted (`found.adjusted`), and what is suspicious about the captions
+        (`found.diagnosis`); `found.to_markdown()` is the table.
 
     Examples
     --------
@@ -166,12 +312,51 @@ def compare(
     ('a', 2)
     """
     scorer = Scorer(metrics, **options)
-    samples = {name: scorer.samples(found, references, image_names=image_names) for name, found in systems.items()}
+    read = {name: scorer._given(captions, references, image_names=image_names) for name, captions in systems.items()}
+    samples = {name: system.samples for name, system in read.items()}
     found = compare_samples(samples, scorer.run, test=test, resamples=resamples, level=level)
     found.reporter = partial(_report, scorer.run, None)
-    for result in found.results.values():
+    for name, result in found.results.items():
+        result.problems[:0] = read[name].problems
+        result.warnings[:0] = read[name].warnings
         _told(result)
     return found
+
+
+def load(candidates: str | Path, references: str | Path | Sequence[str | Path] = (), **how: Any) -> Loaded:
+    """Read captions, and what they are judged against, from files of any format that the command line reads.
+
+    Parameters
+    ----------
+    candidates : str or Path
+        File, folder or pattern: COCO results, JSONL, CSV, TSV, Parquet, Arrow, tars, folders of photos and texts, text.
+    references : str, Path or list of them
+        Files of references, joined by id; not needed where the records carry their own.
+    **how : Any
+        caption_field, image_field, id_field, references_field: names of columns where they are not the usual ones;
+        format, reference_format, encoding: where content and ending do not tell.
+
+    Returns
+    -------
+    Loaded
+        `samples` to look at, `problems` of records that cannot be read, `warnings` and `notes`. `vericap.score` and
+        `vericap.compare` take it in place of captions.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.csv")
+    >>> _ = file.write_text("id,alt,references\\n7,a dog,the dog\\n")
+    >>> found = load(file, caption_field="alt")
+    >>> found.samples[0].candidate
+    'a dog'
+    >>> float(score(found, metrics="rouge-l")["rouge-l"][0])
+    0.5
+    """
+    given = calls.reading(how)
+    if how:
+        raise InputError(f"unknown option {', '.join(sorted(how))}; there are: {', '.join(calls.READING)}")
+    return _load(candidates, [references] if isinstance(references, str | Path) else references, **given)
 
 
 def _report(
@@ -190,77 +375,3 @@ def _told(result: Result) -> Result:
     for text in result.warnings:
         warnings.warn(text, VericapWarning, stacklevel=3)
     return result
-
-
-def samples_of(
-    candidates: Captions,
-    references: Captions = None,
-    *,
-    image_names: Any = None,
-    objects: Any = None,
-    ids: Sequence[Any] | None = None,
-) -> tuple[list[Sample], bool]:
-    """Samples from lists, dicts or tables, and whether the caller named them by ids.
-
-    A record that cannot be read is kept with its reason; what makes all of them unreadable is an InputError.
-    """
-    table = given_table(candidates)
-    if table is not None:
-        candidates = table.pop("candidate")
-        references = table.get("references") if references is None else references
-        image_names = table.get("image") if image_names is None else image_names
-        objects = table.get("objects") if objects is None else objects
-        ids = table.get("id") if ids is None else ids
-    identified = ids is not None or isinstance(candidates, Mapping)
-    if isinstance(candidates, Mapping):
-        keys = list(candidates)
-        lookup: Callable[[Any], Callable[[int, Any], Any]] = _by_key
-    elif isinstance(candidates, str):
-        raise InputError("candidates is a single text; give a list of captions")
-    else:
-        candidates = list(candidates)
-        keys = [str(i) for i in range(len(candidates))] if ids is None else list(ids)
-        lookup = _by_place(len(candidates))
-        _check_ids(keys, len(candidates))
-    columns = [lookup(values) for values in (candidates, references, image_names, objects)]
-    return [_sample(key, *(look(place, key) for look in columns)) for place, key in enumerate(keys)], identified
-
-
-def _check_ids(keys: list[Any], count: int) -> None:
-    if len(keys) != count:
-        raise InputError(f"{count} candidates but {len(keys)} ids; they must be parallel")
-    if len(set(keys)) < len(keys):
-        repeated = {str(key) for key in keys if keys.count(key) > 1}
-        raise InputError(f"id {sorted(repeated)[0]!r} occurs more than once; ids must differ")
-
-
-def _sample(key: Any, candidate: Any, references: Any, image: Any, objects: Any) -> Sample:
-    if isinstance(candidate, list | tuple) and len(candidate) == 1:
-        candidate = candidate[0]
-    try:
-        name, photo = photo_of(image, key)
-        return make(key, candidate, () if references is None else references, name, objects, photo=photo)
-    except InputError as error:
-        return Sample(str(key), candidate if isinstance(candidate, str) else "", problem=str(error))
-
-
-def _by_key(values: Any) -> Callable[[int, Any], Any]:
-    if values is None:
-        return lambda place, key: None
-    if not isinstance(values, Mapping):
-        raise InputError("candidates are keyed by id, so references and images must be dicts keyed by id too")
-    return lambda place, key: values.get(key)
-
-
-def _by_place(length: int) -> Callable[[Any], Callable[[int, Any], Any]]:
-    def look(values: Any) -> Callable[[int, Any], Any]:
-        if values is None:
-            return lambda place, key: None
-        if isinstance(values, Mapping):
-            return lambda place, key: values.get(key)
-        found = list(values)
-        if len(found) != length:
-            raise InputError(f"{length} candidates but {len(found)} entries beside them; they must be parallel")
-        return lambda place, key: found[place]
-
-    return look

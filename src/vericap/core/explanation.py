@@ -92,6 +92,27 @@ class Graph:
 class Explanation:
     """Reasons for one caption's score by one metric.
 
+    Parameters
+    ----------
+    metric : str
+        The metric.
+    words, sentences : tuple
+        Words and sentences of the caption with their support: `WordEvidence`, `SentenceEvidence`.
+    missing : tuple of MissingContent
+        What the image shows or the references say and the caption does not.
+    matches : tuple of Match
+        What the caption says beside what it was matched with.
+    transport : tuple of Move
+        Steps of a transport plan.
+    heatmaps, graphs : tuple
+        Matrices and scene graphs to draw; filled only where a picture is drawn.
+    notes : tuple of str
+        What else there is to say.
+    facts : dict
+        Numbers and short lists of one metric's own.
+    version : int
+        Of the JSON form.
+
     Examples
     --------
     >>> found = Explanation("chair", words=(WordEvidence("dog", 2, 5, 0.0, "image"),), facts={"mentions": 1})
@@ -112,7 +133,17 @@ class Explanation:
     version: int = VERSION
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; empty parts are left out."""
+        """Plain data for JSON; empty parts are left out.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Explanation("lm", notes=("reads well",)).as_dict()
+        {'metric': 'lm', 'version': 1, 'notes': ['reads well']}
+        """
         found: dict[str, Any] = {"metric": self.metric, "version": self.version}
         for name in (*PARTS, "notes"):
             values = getattr(self, name)
@@ -124,7 +155,22 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Explanation:
-        """The inverse of `as_dict`; a record of a later version is refused."""
+        """The inverse of `as_dict`; a record of a later version is refused.
+
+        Parameters
+        ----------
+        record : dict
+            What `as_dict` gave.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> Explanation.from_dict({"metric": "lm", "notes": ["reads well"]}).notes
+        ('reads well',)
+        """
         version = int(record.get("version", VERSION))
         if version > VERSION:
             raise ValueError(f"the explanation has version {version}; this program reads up to {VERSION}")

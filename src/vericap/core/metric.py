@@ -42,13 +42,47 @@ SIGNATURE = {
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a metric: its default fixes the type; `choices` limits the values."""
+    """One option of a metric.
+
+    Parameters
+    ----------
+    default : Any
+        Its value where nobody sets it; it fixes the type.
+    help : str
+        What it does, for cards and messages.
+    choices : tuple
+        The values it may have; empty: any of its type.
+
+    Examples
+    --------
+    >>> Option(1.2, "weight of recall").parse("2", metric="rouge-l", name="beta")
+    2.0
+    """
 
     default: Any
     help: str
     choices: tuple[Any, ...] = ()
 
     def parse(self, text: str, *, metric: str, name: str) -> Any:
+        """The value that a text stands for.
+
+        Parameters
+        ----------
+        text : str
+            As written in `rouge-l:beta=1`.
+        metric, name : str
+            Of the option, for the message where the text is no value of it.
+
+        Returns
+        -------
+        Any
+            A value of the type of the default.
+
+        Examples
+        --------
+        >>> Option(True, "synonyms count").parse("no", metric="spice", name="synonyms")
+        False
+        """
         kind = type(self.default)
         try:
             if kind is bool:
@@ -66,6 +100,25 @@ class Option:
         return self.check(value, metric=metric, name=name)
 
     def check(self, value: Any, *, metric: str, name: str) -> Any:
+        """The value, or a VericapError where it is not among the choices.
+
+        Parameters
+        ----------
+        value : Any
+            To check.
+        metric, name : str
+            Of the option, for the message.
+
+        Returns
+        -------
+        Any
+            The same value.
+
+        Examples
+        --------
+        >>> Option("auto", "what to read", ("auto", "none")).check("none", metric="vifidel", name="references")
+        'none'
+        """
         if self.choices and value not in self.choices:
             allowed = ", ".join(map(str, self.choices))
             raise VericapError(f"metric '{metric}': option {name}={value} is not one of {allowed}")
@@ -78,6 +131,45 @@ class Metric(ABC):
     A subclass declares what it is on the class (name, range, needs, options), which analyses it reads (`requires`), and
     computes rows of statistics that add up. It keeps no state between calls: the same metric is used in several
     processes and inside `mean(...)`.
+
+    Parameters
+    ----------
+    label : str
+        Name of its column; by default the name with the options that were set.
+    **options : Any
+        Values of its options.
+
+    Attributes
+    ----------
+    name, title : str
+        What one types, and what a table says.
+    direction : str
+        "higher" or "lower": which is better.
+    range : tuple of float
+        Lowest and highest score.
+    needs : tuple of str
+        Of "references", "image", "objects": what a caption must bring.
+    options : dict of Option
+        By name.
+    width : int
+        Columns of its statistics.
+    languages : tuple of str
+        Languages it judges; empty: any.
+    version : str
+        Raised when its numbers change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import vericap
+    >>> class Words(vericap.Metric):
+    ...     name, title, needs = "words", "Number of words", ()
+    ...     range = (0.0, float("inf"))
+    ...
+    ...     def statistics(self, batch, state=None):
+    ...         return vericap.Statistics(np.array([len(text.split()) for text in batch.candidate_texts()]))
+    >>> vericap.score(["a dog runs", "two cats"], metrics=[Words()]).corpus["words"].value
+    2.5
     """
 
     name: ClassVar[str]
@@ -112,7 +204,14 @@ class Metric(ABC):
 
     @property
     def spec(self) -> str:
-        """The name with the options that differ from their defaults; it reads back as the same metric."""
+        """The name with the options that differ from their defaults; it reads back as the same metric.
+
+        Examples
+        --------
+        >>> from vericap.metrics.rouge import RougeL
+        >>> RougeL(beta=1.0).spec
+        'rouge-l:beta=1.0'
+        """
         chosen = [
             f"{name}={getattr(self.opt, name)}"
             for name, option in self.options.items()
@@ -123,7 +222,18 @@ class Metric(ABC):
     # --- what it reads ------------------------------------------------------------------------------------------
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        """Keys of the analyses that `prepare` and `statistics` read."""
+        """Keys of the analyses that `prepare` and `statistics` read.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the run.
+
+        Returns
+        -------
+        tuple of Key
+            `vericap metrics --analyses` lists them; a metric that reads another one fails.
+        """
         return ()
 
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
@@ -134,10 +244,34 @@ class Metric(ABC):
 
     @abstractmethod
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        """One row per sample; rows must add up."""
+        """The numbers of a batch; rows must add up.
+
+        Parameters
+        ----------
+        batch : Batch
+            Texts, images and the analyses that `requires` named, as `batch[key]`.
+        state : Any
+            What `prepare` gave.
+
+        Returns
+        -------
+        Statistics
+            One row per sample; NaN with a reason in `problems` where there is no score.
+        """
 
     def prepare(self, batch: Batch) -> Any:
-        """What must be known of the whole corpus before scoring (document frequencies); None if nothing."""
+        """What must be known of the whole corpus before scoring (document frequencies); None if nothing.
+
+        Parameters
+        ----------
+        batch : Batch
+            The whole corpus, or a shard of it.
+
+        Returns
+        -------
+        Any
+            Given to `statistics` and `explain` as `state`.
+        """
         return None
 
     def merge(self, states: Sequence[Any]) -> Any:
@@ -176,9 +310,23 @@ class Metric(ABC):
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
-        """Reasons for some rows of a batch, in their order; None where there is nothing to say.
+        """Reasons for some rows of a batch.
 
-        `full` asks for matrices and graphs too, which a picture needs.
+        Parameters
+        ----------
+        batch : Batch
+            As for `statistics`, with what `explain_requires` named.
+        rows : list of int
+            Rows to explain.
+        state : Any
+            What `prepare` gave.
+        full : bool
+            Whether matrices and graphs are wanted too, which a picture needs.
+
+        Returns
+        -------
+        list of Explanation
+            In the order of the rows; None where there is nothing to say.
         """
         return [None] * len(rows)
 

@@ -21,19 +21,32 @@ class Settings:
 
     Parameters
     ----------
-    lang : language of the captions, a code of ISO 639-1.
-    tokenizer : "ptb", "sudachi", "intl", "char", "zh" or "none"; empty: the language's own.
-    df : where CIDEr's document frequencies come from: "corpus", "coco-val" or a file.
-    images : folder of the images that samples name.
-    objects : where the objects of an image come from: "detector", a file, or several joined by "+".
-    features : feature store to read regions from instead of the images.
-    parser : an installed spaCy pipeline for English scene graphs; empty: the shipped one.
-    workers : processes. A script that asks for more than one needs its `if __name__ == "__main__":`.
-    threads : threads of each network; 0: as many as `workers`.
-    device : of networks: cpu, cuda, directml, coreml, auto; empty: the processor, or what $VERICAP_PROVIDERS says.
-    seed : of bootstrap draws.
-    cache : folder where slow analyses are kept; "off" keeps nothing; None is the user's cache folder.
-    progress : show progress bars.
+    lang : str
+        Language of the captions, a code of ISO 639-1.
+    tokenizer : str
+        "ptb", "sudachi", "intl", "char", "zh" or "none"; empty: the language's own.
+    df : str
+        Where CIDEr's document frequencies come from: "corpus", "coco-val" or a file.
+    images : path
+        Folder of the images that samples name.
+    objects : str
+        Where the objects of an image come from: "detector", a file, or several joined by "+".
+    features : path
+        Feature store to read regions from instead of the images.
+    parser : str
+        An installed spaCy pipeline for English scene graphs; empty: the shipped one.
+    workers : int
+        Processes. A script that asks for more than one needs its `if __name__ == "__main__":`.
+    threads : int
+        Threads of each network; 0: as many as `workers`.
+    device : str
+        Of networks: cpu, cuda, directml, coreml, auto; empty: the processor, or what $VERICAP_PROVIDERS says.
+    seed : int
+        Of bootstrap draws.
+    cache : path or str
+        Folder where slow analyses are kept; "off" keeps nothing; None is the user's cache folder.
+    progress : bool
+        Whether to show progress bars.
 
     Examples
     --------
@@ -57,6 +70,11 @@ class Settings:
 
     def choices(self) -> dict[str, str]:
         """The settings that may move a score, as plain data: a run is resumed only where they agree.
+
+        Returns
+        -------
+        dict
+            Text by name of the setting.
 
         Examples
         --------
@@ -84,7 +102,22 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
-        """Settings from keyword arguments; an unknown one is named."""
+        """Settings from keyword arguments; an unknown one is named.
+
+        Parameters
+        ----------
+        options : dict
+            Settings by name.
+
+        Returns
+        -------
+        Settings
+
+        Examples
+        --------
+        >>> Settings.of({"lang": "ja"}).lang
+        'ja'
+        """
         unknown = sorted(set(options) - set(cls.__dataclass_fields__))
         if unknown:
             known = ", ".join(sorted(cls.__dataclass_fields__))
@@ -93,5 +126,11 @@ class Settings:
 
     @property
     def shows_images(self) -> bool:
-        """Whether images are at hand: then a sample without one is taken to be named by its id."""
+        """Whether images are at hand: then a sample without one is taken to be named by its id.
+
+        Examples
+        --------
+        >>> Settings().shows_images, Settings(images="photos/").shows_images
+        (False, True)
+        """
         return self.images is not None or self.features is not None

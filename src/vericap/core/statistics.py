@@ -13,9 +13,24 @@ from vericap.core.typing import Floats
 
 @dataclass
 class Statistics:
-    """One row per sample. NaN in column 0 marks a row without a score; `problems` says why.
+    """What a metric computes: one row of numbers per sample. Rows add up.
 
-    `columns` are further values per caption, shown beside the score; `warnings` concern the whole run.
+    Parameters
+    ----------
+    values : array
+        One row per sample, or one number. NaN in column 0 marks a row without a score.
+    problems : dict
+        Row -> why it has no score; or, of a row with a score, what there is to say about it.
+    columns : dict
+        Further values per caption by name, shown beside the score.
+    warnings : list of str
+        What concerns the whole run.
+
+    Examples
+    --------
+    >>> found = Statistics([0.5, float("nan")], {1: "has no references"})
+    >>> found.values.shape, found.undefined(1)
+    ((2, 1), True)
     """
 
     values: Floats
@@ -28,12 +43,42 @@ class Statistics:
         self.values = values[:, None] if values.ndim == 1 else values
 
     def undefined(self, row: int) -> bool:
-        """A row without a score; a reason in `problems` for any other row only explains its score."""
+        """Whether a row has no score; a reason in `problems` for any other row only explains its score.
+
+        Parameters
+        ----------
+        row : int
+            Number of the row.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> Statistics([0.5]).undefined(0)
+        False
+        """
         return bool(np.isnan(self.values[row, 0]))
 
     @staticmethod
     def concatenate(parts: Sequence[Statistics]) -> Statistics:
-        """Join the statistics of consecutive samples."""
+        """Join the statistics of consecutive samples.
+
+        Parameters
+        ----------
+        parts : list of Statistics
+            In the order of their samples.
+
+        Returns
+        -------
+        Statistics
+
+        Examples
+        --------
+        >>> Statistics.concatenate([Statistics([1.0]), Statistics([0.0], {0: "empty"})]).problems
+        {1: 'empty'}
+        """
         if len(parts) == 1:
             return parts[0]
         problems: dict[int, str] = {}
@@ -48,14 +93,48 @@ class Statistics:
         return Statistics(np.concatenate([p.values for p in parts]), problems, columns, warnings)
 
     def take(self, rows: Sequence[int]) -> Statistics:
-        """Some of the rows, in that order."""
+        """Some of the rows, in that order.
+
+        Parameters
+        ----------
+        rows : list of int
+            Numbers of the rows.
+
+        Returns
+        -------
+        Statistics
+
+        Examples
+        --------
+        >>> Statistics([1.0, 0.5, 0.0]).take([2, 0]).values[:, 0].tolist()
+        [0.0, 1.0]
+        """
         which = np.asarray(rows, dtype=np.int64)
         problems = {place: self.problems[row] for place, row in enumerate(which.tolist()) if row in self.problems}
         columns = {name: np.asarray(values)[which] for name, values in self.columns.items()}
         return Statistics(self.values[which], problems, columns, list(self.warnings))
 
     def spread(self, rows: Sequence[int], total: int, problems: Mapping[int, str]) -> Statistics:
-        """The same rows among `total`; the others have no score, and `problems` says why."""
+        """The same rows among more rows; the others have no score.
+
+        Parameters
+        ----------
+        rows : list of int
+            Where each row goes.
+        total : int
+            Rows in the end.
+        problems : dict
+            Row -> why it has no score.
+
+        Returns
+        -------
+        Statistics
+
+        Examples
+        --------
+        >>> Statistics([1.0]).spread([1], 2, {0: "has no image"}).values[:, 0].tolist()
+        [nan, 1.0]
+        """
         values = np.full((total, self.values.shape[1]), np.nan)
         values[list(rows)] = self.values
         moved = {rows[row]: reason for row, reason in self.problems.items()}

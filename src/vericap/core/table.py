@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
-from pathlib import Path
 from typing import Any
+
+from vericap.core.renders import Renders
 
 Cell = Any  # str, int, float, Number, Interval or None
 
@@ -58,26 +59,6 @@ class Head:
 
     title: str = ""
     lower: bool = False
-
-
-class Renders:
-    """What can be printed in several forms, and written to a file."""
-
-    def render(self, kind: str) -> str:
-        """One of text, markdown, latex, csv, json, html."""
-        raise NotImplementedError
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """As CSV; also written to a file where `path` names one."""
-        return _written(self.render("csv"), path)
-
-    def to_markdown(self, path: str | Path | None = None) -> str:
-        """As a Markdown table; also written to a file where `path` names one."""
-        return _written(self.render("markdown"), path)
-
-    def to_latex(self, path: str | Path | None = None) -> str:
-        r"""As a LaTeX table to paste (it needs \usepackage{booktabs}); also written where `path` names a file."""
-        return _written(self.render("latex"), path)
 
 
 @dataclass
@@ -346,9 +327,3 @@ def _taken(cell: Any) -> Cell:
     if not isinstance(cell, dict):
         return cell
     return Number(**cell["number"]) if "number" in cell else Interval(**cell["interval"])
-
-
-def _written(text: str, path: str | Path | None) -> str:
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
-    return text

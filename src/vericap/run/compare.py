@@ -12,8 +12,9 @@ import numpy as np
 
 from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
+from vericap.core.renders import Renders
 from vericap.core.samples import Sample
-from vericap.core.table import Renders, Table
+from vericap.core.table import Table
 from vericap.core.typing import Floats
 from vericap.run.compare_tables import caption_rows, details_table, scores_table, with_protocol
 from vericap.run.engine import Run

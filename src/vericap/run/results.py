@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vericap.core.errors import Problem, VericapError
+from vericap.core.renders import Renders
 from vericap.core.score import Score
 from vericap.core.statistics import Statistics
-from vericap.core.table import LOWER, Interval, Number, Renders, Table
+from vericap.core.table import LOWER, Interval, Number, Table
 from vericap.core.typing import Floats
 
 if TYPE_CHECKING:
@@ -27,7 +28,30 @@ if TYPE_CHECKING:
 
 @dataclass
 class Result(Renders):
-    """Scores of one system."""
+    """Scores of one system: what `vericap.score` gives back.
+
+    Attributes
+    ----------
+    ids, candidates : list of str
+        The captions and their names.
+    corpus : dict of Score
+        By metric: `value`, `interval`, `count`, `signature`; `float(score)` is the value.
+    metrics, statistics : dict
+        By name, the metrics and what they computed of each caption.
+    problems : list of Problem
+        Records that cannot be read or judged, with the reason.
+    warnings, notes : list of str
+        What a user should know of the run.
+    explanations : dict
+        By metric the reasons for each caption, where they were asked for.
+
+    Examples
+    --------
+    >>> import vericap
+    >>> result = vericap.score(["a dog runs", "two cats"], [["a dog runs"], ["a cow"]], "rouge-l")
+    >>> result["rouge-l"].tolist(), result.corpus["rouge-l"].value
+    ([1.0, 0.0], 0.5)
+    """
 
     ids: list[str]
     metrics: dict[str, Metric]
@@ -42,13 +66,41 @@ class Result(Renders):
     reporter: Callable[..., Path] | None = field(default=None, repr=False, compare=False)  # set by who has the captions
 
     def __getitem__(self, name: str) -> Floats:
-        """Per-caption scores of a metric."""
+        """Per-caption scores of a metric.
+
+        Parameters
+        ----------
+        name : str
+            The metric, as it was asked for.
+
+        Returns
+        -------
+        array
+            One number per caption; NaN where there is no score.
+        """
         statistics = self.statistics[name]
         scores = self.metrics[name].captions(statistics.values)
         return np.where(np.isnan(statistics.values[:, 0]), np.nan, scores)
 
     def worst(self, count: int) -> list[int]:
-        """Rows with the worst scores of the first metric, the worst first; rows without a score are left out."""
+        """Rows with the worst scores of the first metric; rows without a score are left out.
+
+        Parameters
+        ----------
+        count : int
+            Rows at the most.
+
+        Returns
+        -------
+        list of int
+            The worst first.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog", "two cats"], [["a dog"], ["a cow"]], "rouge-l").worst(1)
+        [1]
+        """
         name, metric = next(iter(self.metrics.items()))
         scores = self[name] if metric.direction == "higher" else -self[name]
         order = np.argsort(np.where(np.isnan(scores), np.inf, scores), kind="stable")
@@ -56,7 +108,14 @@ class Result(Renders):
 
     @property
     def table(self) -> dict[str, Any]:
-        """Column name -> one value per caption, with the columns that metrics add."""
+        """Column name -> one value per caption, with the columns that metrics add.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> list(vericap.score(["a dog"], [["a dog"]], "rouge-l").table)
+        ['id', 'candidate', 'rouge-l']
+        """
         columns: dict[str, Any] = {"id": self.ids}
         if self.candidates:
             columns["candidate"] = self.candidates
@@ -72,7 +131,24 @@ class Result(Renders):
         return columns
 
     def row_reasons(self, undefined: bool) -> dict[int, str]:
-        """Reasons of rows without a score, or of rows with one; a reason that several metrics share is said once."""
+        """Reasons of rows without a score, or of rows with one; a reason that several metrics share is said once.
+
+        Parameters
+        ----------
+        undefined : bool
+            Whether those of rows without a score are wanted.
+
+        Returns
+        -------
+        dict
+            Text by number of the row.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog", "a cat"], [["a dog"], []], "rouge-l").row_reasons(True)
+        {1: 'rouge-l: no reference to compare with'}
+        """
         found: dict[int, dict[str, list[str]]] = {}
         for name, statistics in self.statistics.items():
             for row, reason in statistics.problems.items():
@@ -86,7 +162,25 @@ class Result(Renders):
     # --- to look at ---------------------------------------------------------------------------------------------
 
     def scores(self, *, x100: bool = False, signatures: bool = False) -> Table:
-        """Corpus scores as a table, x100 where one wants it so, with signatures below where one asks for them."""
+        """Corpus scores as a table.
+
+        Parameters
+        ----------
+        x100 : bool
+            Whether scores are shown x100.
+        signatures : bool
+            Whether signatures stand below.
+
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").scores(x100=True).columns
+        ['metric', 'score', 'captions']
+        """
         table = corpus_table(self.corpus, x100=x100, signatures=signatures)
         if self.problems:
             table.notes.append(f"{len(self.problems)} caption(s) with a problem, the first: {self.problems[0]}")
@@ -101,6 +195,15 @@ class Result(Renders):
 
     def render(self, kind: str) -> str:
         """Corpus scores as text, markdown, latex or html; as csv or json the captions, a row each.
+
+        Parameters
+        ----------
+        kind : str
+            One of text, markdown, latex, csv, json, html.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -130,8 +233,22 @@ class Result(Renders):
 
         Parameters
         ----------
-        folder : where to write; new, empty, or an older report.
-        **options : title, copy_photos, as for `vericap.report.site.write_site`.
+        folder : path
+            Where to write; new, empty, or an older report.
+        **options : Any
+            title, copy_photos, as for `vericap.report.site.write_site`.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").report(tempfile.mkdtemp()).name
+        'index.html'
         """
         if self.reporter is None:
             raise VericapError(
@@ -142,18 +259,49 @@ class Result(Renders):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """Signature by metric."""
+        """Signature by metric: every choice that moves the number.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").signatures["rouge-l"].split("|")[:2]
+        ['metric:rouge-l', 'beta:1.2']
+        """
         return {name: score.signature for name, score in self.corpus.items()}
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """One plain dict per caption; an undefined score is None."""
+        """The captions one by one, as plain data.
+
+        Yields
+        ------
+        dict
+            One per caption; an undefined score is None.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> list(vericap.score(["a dog"], [["a dog"]], "rouge-l").records())
+        [{'id': '0', 'candidate': 'a dog', 'rouge-l': 1.0}]
+        """
         table = self.table
         names = list(table)
         for row in range(len(self.ids)):
             yield {name: plain(table[name][row]) for name in names}
 
     def summary(self) -> Mapping[str, Any]:
-        """Corpus scores and what there is to say about them, as plain data."""
+        """Corpus scores and what there is to say about them, as plain data.
+
+        Returns
+        -------
+        dict
+            captions, scores, warnings, notes, problems.
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").summary()["captions"]
+        1
+        """
         return {
             "captions": len(self.ids),
             "scores": {name: score.as_dict() for name, score in self.corpus.items()},
@@ -163,6 +311,18 @@ class Result(Renders):
         }
 
     def to_arrow(self) -> pyarrow.Table:
+        """One row per caption as an Arrow table, signatures in its metadata.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").to_arrow().column_names
+        ['id', 'candidate', 'rouge-l']
+        """
         import pyarrow as pa
 
         columns = {}
@@ -173,9 +333,21 @@ class Result(Renders):
         return pa.table(columns).replace_schema_metadata({"vericap.signatures": json.dumps(self.signatures)})
 
     def to_pandas(self) -> pandas.DataFrame:
+        """One row per caption as a pandas table; needs the group `pandas`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import vericap
+        >>> vericap.score(["a dog"], [["a dog"]], "rouge-l").to_pandas()["rouge-l"].tolist()
+        [1.0]
+        """
         from vericap.core.errors import require
 
-        require("pandas", "all", "a pandas table")
+        require("pandas", "pandas", "a pandas table")
         return self.to_arrow().to_pandas()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vericap.core.errors import MissingPart, require
+from vericap.core.errors import MissingPart, install, require
 from vericap.core.typing import Floats32
 
 _PIECE = 8000  # characters per call; the dictionary takes some 16,000 at most
@@ -55,7 +55,7 @@ def sudachi(mode: str) -> Any:
         return sudachipy.Dictionary().create(mode=getattr(sudachipy.SplitMode, mode))
     except Exception as error:  # a missing dictionary is reported by types SudachiPy does not export
         raise MissingPart(
-            f"SudachiPy finds no dictionary ({error}); install one with: pip install 'vericap[ja]'"
+            f"SudachiPy finds no dictionary ({error}); install one with: {install('ja')}"
         ) from error
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from vericap.core.errors import MissingPart, require
+from vericap.core.errors import MissingPart, install, require
 from vericap.graphs.ja import chunks, heads, roles
 from vericap.graphs.ja.pas import Morpheme, ParsedSentence
 
@@ -29,7 +29,7 @@ def pipeline() -> Any:
         return spacy.load("ja_ginza", exclude=list(UNUSED))
     except OSError as error:
         raise MissingPart(
-            f"the Japanese model ja_ginza cannot be loaded ({error}); install it with: pip install 'vericap[ja]'"
+            f"the Japanese model ja_ginza cannot be loaded ({error}); install it with: {install('ja')}"
         ) from error
 
 
