@@ -3,7 +3,7 @@
     from vericap.compat.coco import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge, Spice
 
 `gts` and `res` are dicts id -> list of captions that are already tokenised (words split by blanks),
-as `PTBTokenizer().tokenize` returns them.
+as `PTBTokenizer().tokenize` returns them. What comes back has the types of `pycocoevalcap` 1.2, in its order.
 """
 
 from __future__ import annotations
@@ -11,17 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from vericap.core.batch import Batch
 from vericap.core.errors import InputError
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
+from vericap.graphs.spice import Counts, ReferenceGraph
 from vericap.metrics.registry import resolve
+from vericap.run.analyses import Graphs
 from vericap.run.engine import Run
+from vericap.run.plan import analysed
 from vericap.run.results import Result
 from vericap.text.tokens import tokenize
 
 Captions = Mapping[Any, Sequence[Any]]
+
+# SPICE's categories: the original's name -> ours
+CATEGORIES = {
+    "All": "all",
+    "Relation": "relation",
+    "Cardinality": "count",
+    "Attribute": "attribute",
+    "Size": "size",
+    "Color": "color",
+    "Object": "object",
+}
 
 
 class PTBTokenizer:
@@ -34,14 +47,18 @@ class PTBTokenizer:
 
 
 def samples(gts: Captions, res: Captions) -> list[Sample]:
-    """One sample per image; every image has exactly one candidate and at least one reference."""
+    """One sample per image, in the order of the references; each has one candidate and at least one reference."""
     found = []
-    for key, candidates in res.items():
-        if len(candidates) != 1:
-            raise InputError(f"image {key!r} has {len(candidates)} candidates in `res`; exactly one is needed")
+    for key in res:
         if key not in gts or not gts[key]:
             raise InputError(f"image {key!r} has a candidate in `res` but no reference in `gts`")
-        found.append(Sample(str(key), str(candidates[0]), tuple(map(str, gts[key]))))
+    for key in gts:
+        if key not in res:
+            continue
+        if isinstance(res[key], str) or len(res[key]) != 1:
+            said = "a text" if isinstance(res[key], str) else f"{len(res[key])} candidates"
+            raise InputError(f"image {key!r} has {said} in `res`; a list of exactly one caption is needed")
+        found.append(Sample(str(key), str(res[key][0]), tuple(map(str, gts[key]))))
     return found
 
 
@@ -50,9 +67,10 @@ class CocoScorer:
 
     metrics: tuple[str, ...] = ()
     title = ""
+    df = "corpus"
 
     def _result(self, gts: Captions, res: Captions) -> Result:
-        return Run(resolve(self.metrics), Settings(tokenizer="none")).score(samples(gts, res))
+        return Run(resolve(self.metrics), Settings(tokenizer="none", df=self.df)).score(samples(gts, res))
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
         result = self._result(gts, res)
@@ -83,10 +101,34 @@ class Rouge(CocoScorer):
 
 
 class Cider(CocoScorer):
-    """CIDEr-D, which the COCO tool prints as CIDEr."""
+    """CIDEr-D, which the COCO tool prints as CIDEr.
+
+    Parameters
+    ----------
+    n, sigma : as in the original, where no other values than 4 and 6 work as described.
+    df : where document frequencies come from: "corpus" (the references of the call, as in the original), "coco-val", or
+        a file of `vericap df`, as a reward for self-critical training needs it.
+
+    Examples
+    --------
+    >>> gts = {1: ["a dog runs"], 2: ["two cats sleep"]}
+    >>> value, each = Cider().compute_score(gts, gts)
+    >>> round(value, 6), each.shape
+    (7.5, (2,))
+    """
 
     title = "CIDEr"
     metrics = ("cider-d",)
+
+    def __init__(self, test: Any = None, refs: Any = None, n: int = 4, sigma: float = 6.0, df: str = "corpus") -> None:
+        if (n, sigma) != (4, 6.0):
+            raise InputError(f"Cider(n={n}, sigma={sigma}): CIDEr-D is defined with n=4 and sigma=6; leave them out")
+        if str(df).endswith((".p", ".pkl", ".pickle")):
+            raise InputError(
+                f"{df}: pickled document frequencies are not opened, because a pickle can run code; make a table with "
+                "`vericap df REFERENCES --output FILE.npz` and give df=FILE.npz"
+            )
+        self.df = str(df)
 
 
 class Meteor(CocoScorer):
@@ -99,10 +141,40 @@ class Meteor(CocoScorer):
 
 
 class Spice(CocoScorer):
-    """vericap's SPICE: close to the original's scores, not equal to them (see `vericap metrics spice`)."""
+    """vericap's SPICE: close to the original's scores, not equal to them (see `vericap metrics spice`).
+
+    As in the original, images come in the order of their sorted ids, and each has a dict of categories:
+    `scores[0]["All"]["f"]`, with precision `pr`, recall `re` and the counts `tp`, `fp` and `fn`; NaN where neither the
+    candidate nor a reference says anything of the kind.
+    """
 
     title = "SPICE"
     metrics = ("spice",)
+
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
+        value, _ = super().compute_score(gts, res)
+        ordered = {key: gts[key] for key in sorted(gts)}
+        return value, spice_categories(samples(ordered, res), Settings(tokenizer="none"))
+
+
+def spice_categories(found: Sequence[Sample], settings: Settings) -> list[dict[str, dict[str, float]]]:
+    """SPICE of each sample by category, in the original's form."""
+    batch = Batch.of(found, settings)
+    analysed(batch, Graphs.of(settings))
+    graphs = batch[Graphs.of(settings)]
+    scores = []
+    for row in range(len(batch)):
+        references = ReferenceGraph(graphs[place].tuples(actions=True) for place in batch.references(row))
+        counts = references.score(graphs[batch.candidates[row]].tuples(actions=True)).counts
+        scores.append({name: _counted(counts[own]) for name, own in CATEGORIES.items()})
+    return scores
+
+
+def _counted(counts: Counts) -> dict[str, float]:
+    said = counts.candidate or counts.reference
+    shares = {"pr": counts.precision, "re": counts.recall, "f": counts.f}
+    found = {name: value if said else float("nan") for name, value in shares.items()}
+    return {**found, "fn": float(counts.fn), "numImages": 1.0, "fp": float(counts.fp), "tp": float(counts.tp)}
 
 
 class COCOEvalCap:
@@ -126,8 +198,9 @@ class COCOEvalCap:
 
     def __init__(self, coco: Any, coco_result: Any, *, metrics: Iterable[str] | None = None) -> None:
         self.coco, self.cocoRes = coco, coco_result
-        self.metrics = list(self.names if metrics is None else metrics)
-        self.params = {"image_id": list(_annotations(coco))}
+        self.metrics = list(self.names) if metrics is None else [metric.label for metric in resolve(metrics)]
+        known = coco.getImgIds() if hasattr(coco, "getImgIds") else _annotations(coco)
+        self.params = {"image_id": list(known)}
         self.eval: dict[str, float] = {}
         self.imgToEval: dict[Any, dict[str, Any]] = {}
         self.evalImgs: list[dict[str, Any]] = []
@@ -139,10 +212,12 @@ class COCOEvalCap:
         gts = {key: [item["caption"] for item in references[key]] for key in keys}
         res = {key: [item["caption"] for item in candidates[key]] for key in keys}
         result = Run(resolve(self.metrics)).score(samples(gts, res))
-        columns = {self.names.get(name, name): result[name] for name in self.metrics}
+        columns: dict[str, Any] = {self.names.get(name, name): result[name].tolist() for name in self.metrics}
+        if "spice" in self.metrics:
+            columns["SPICE"] = spice_categories(samples(gts, res), Settings())
         self.eval = {self.names.get(name, name): float(result.corpus[name]) for name in self.metrics}
         self.imgToEval = {
-            key: {"image_id": key, **{name: _item(values[row]) for name, values in columns.items()}}
+            key: {"image_id": key, **{name: values[row] for name, values in columns.items()}}
             for row, key in enumerate(keys)
         }
         self.evalImgs = list(self.imgToEval.values())
@@ -155,7 +230,3 @@ def _annotations(source: Any) -> Mapping[Any, Sequence[Mapping[str, Any]]]:
     if not isinstance(found, Mapping):
         raise InputError(f"a {type(source).__name__} has no imgToAnns and is not a dict of annotations by image id")
     return found
-
-
-def _item(value: np.float64) -> float:
-    return float(value)

@@ -20,7 +20,7 @@ from vericap.core.errors import InputError, VericapError
 from vericap.core.metric import Metric
 from vericap.core.samples import has_word
 from vericap.core.typing import Floats
-from vericap.metrics.registry import Wanted
+from vericap.metrics.registry import Wanted, canonical
 from vericap.run.suspicious_texts import CHAT, THINKING
 
 COLUMNS = {"references": "references", "image": "image", "objects": "objects"}
@@ -143,6 +143,7 @@ def _name(image: Any) -> str | None:
 def _shares(names: Sequence[str], weights: Mapping[str, float] | Sequence[float] | None) -> Floats:
     """Weights that add up to 1."""
     if isinstance(weights, Mapping):
+        weights = {canonical(name): value for name, value in weights.items()}
         unknown = [name for name in weights if name not in names]
         if unknown:
             raise VericapError(f"there is no metric {', '.join(unknown)} to weigh; there are: {', '.join(names)}")
