@@ -54,6 +54,7 @@ PARTS: dict[str, Part] = {
     "scales": Part(written_here=True),
     "scan": Part(),
     "spacy_en": Part(("MIT", "LicenseRef-WordNet-3.0")),
+    "visual_words": Part(source="trained by `vericap train words` on photos and captions of COCO"),
     "vse": Part(),
     "word_vectors": Part(("MIT",)),
     "wordnet": Part(("LicenseRef-WordNet-3.0",)),
@@ -83,7 +84,9 @@ NICT; SPDX has no name for them. Their texts are in `wordnet/LICENSE` and `wordn
 - **METEOR's tables are LGPL-2.1.** They are data files of their own (`vericap/data/meteor`), apart from the code, which
   was newly written. Who passes vericap on passes this licence on with them; who must not have LGPL files deletes that
   folder: `meteor` and `spice` then say that a part is missing, `spice:synonyms=false` and the other metrics work as
-  before (a test says so). `tools/build_meteor_tables.py` makes the tables again.
+  before (a test says so). `tools/build_meteor_tables.py` makes the tables again. They stay in the one wheel, because
+  METEOR is among the default metrics and `pip install .` from a clone must bring all of these without an index: a wheel
+  of their own would not be found there. The expression above and `LICENSE` beside the tables say so instead.
 - **CC BY asks for credit**: COCO captions (COCO Consortium, https://cocodataset.org) are behind `coco-val-df`, `lm`,
   `fluency` and `phrases` as counts, means and weights, not as texts; two photos of the demo name their authors.
 - **Scores are yours.** None of these licences says anything about the numbers that come out.

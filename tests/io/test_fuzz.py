@@ -1,4 +1,4 @@
-"""Nonsense in, a reason out: readers never break on damaged input; benchmarks/studies/fuzz_readers.py is the long form."""
+"""Nonsense in, a reason out: readers never break on damaged input. Long form: benchmarks/studies/fuzz_readers.py."""
 
 from __future__ import annotations
 
