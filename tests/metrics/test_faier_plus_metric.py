@@ -57,7 +57,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
             weights[f"text.{level}"], weights[f"text.{level}_bias"] = eye, np.zeros(D, np.float32)
             weights[f"importance.{level}"] = np.linspace(-0.1, 0.1, D, dtype=np.float32)
     save_file(weights, folder / "faier_plus.safetensors")
-    meta = {"name": "tiny", "fingerprint": "made", "encoder": "default"}
+    better = {"right": 0.6, "chance": 0.3, "cases": 500}
+    pointing = {"candidate": better, "references": better}
+    meta = {"name": "tiny", "fingerprint": "made", "encoder": "default", "pointing": pointing}
     (folder / "meta.json").write_text(json.dumps(meta))
     return str(folder)
 

@@ -33,6 +33,7 @@ from vericap.vision.store import RegionTable
 STATES = TokenStates(ScanWeights().text_encoder)
 
 WIDTH, GIVEN = 6, 8
+POINTING = {"attention": {"right": 0.6, "chance": 0.3, "cases": 500}}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
         "whitening": np.eye(WIDTH) + 0.1 * rng.normal(size=(WIDTH, WIDTH)),
     }
     save_file({k: v.astype(np.float32) for k, v in weights.items()}, folder / "scan.safetensors")
-    meta = {"name": "tiny", "fingerprint": "f", "words": "states"}
+    meta = {"name": "tiny", "fingerprint": "f", "words": "states", "pointing": POINTING}
     (folder / "meta.json").write_text(json.dumps(meta))
     return str(folder)
 
@@ -137,7 +138,7 @@ def test_equal_to_the_loop(kind: str, model: str) -> None:
     for row in range(3):
         image, reference = loop(batch, row, kind, model)
         assert values.columns["image"][row] == pytest.approx(image, rel=1e-4)
-        expected = image if row == 2 else (image + reference) / 2
+        expected = image if row == 2 else reference  # the paper's reading
         assert values.values[row, 0] == pytest.approx(expected, rel=1e-4)
 
 
@@ -244,7 +245,10 @@ def test_explanations_judge_words_and_name_what_is_missing(model: str) -> None:
     assert [(word.text, word.start, word.end) for word in first.words] == [("a", 0, 1), ("dog", 2, 5), ("runs", 6, 10)]
     assert first.words[0].support is None  # a stop word
     for word in first.words[1:]:  # a reference says "dog", and "running"
-        assert (word.support, word.source, word.region) == (1.0, "references", (0, 0, 1, 1))
+        assert (word.support, word.source, word.region) == (1.0, "references", None)
+    both = explained(Omission(model=model, truth="both"), batch_of(SAMPLES))[0]
+    assert both is not None
+    assert {word.region for word in both.words[1:]} == {(0, 0, 1, 1)}  # the image is a truth as well
     assert [item.text for item in first.missing] in ([], ["brown"])
     two, men = second.words
     assert two.support is not None
@@ -296,7 +300,7 @@ def test_a_model_with_a_vocabulary_asks_for_no_encoder(tmp_path: Path) -> None:
     weights["embedding"] = rng.normal(size=(len(vocabulary), 4))
     weights |= {"image": rng.normal(size=(WIDTH, GIVEN)), "image_bias": rng.normal(size=WIDTH)}
     save_file({name: value.astype(np.float32) for name, value in weights.items()}, tmp_path / "scan.safetensors")
-    meta = {"name": "tiny", "fingerprint": "f", "words": "gru", "vocabulary": vocabulary}
+    meta = {"name": "tiny", "fingerprint": "f", "words": "gru", "vocabulary": vocabulary, "pointing": POINTING}
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     metric = Omission(model=str(tmp_path))
     samples = [

@@ -20,11 +20,15 @@ from vericap.core.statistics import Statistics
 from vericap.metrics.clipscore import ClipScore, RefClipScore, harmonic
 from vericap.metrics.vse import Vse
 from vericap.models import clip, vse
+from vericap.models.described import NO_MAP
 from vericap.run import photos
 from vericap.run.analyses import ClipImages, PhotoRegions, Sentences, VseWeights
 from vericap.run.engine import Run
 from vericap.run.plan import analysed
 from vericap.vision.store import RegionTable
+
+
+BETTER = {"right": 0.6, "chance": 0.3, "cases": 500}  # of the pointing game
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +45,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     }
     weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     save_file({**weights, "sharpness": np.array(7.0, np.float32)}, folder / "vse.safetensors")
-    (folder / "meta.json").write_text(json.dumps({"name": "tiny", "fingerprint": "f"}))
+    (folder / "meta.json").write_text(json.dumps({"name": "tiny", "fingerprint": "f", "pointing": {"caption": BETTER}}))
     return str(folder)
 
 
@@ -100,7 +104,7 @@ def reader(metric: Metric, batch: Batch) -> Batch:
     return analysed(batch, *declared).read_by(metric.label, declared)
 
 
-def test_vse_scores_what_it_can(encoder: str) -> None:
+def test_vse_scores_what_it_can(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     metric = Vse(model=encoder)
     batch = reader(metric, batch_of())
     found = metric.statistics(batch)
@@ -116,6 +120,10 @@ def test_vse_scores_what_it_can(encoder: str) -> None:
     assert full is not None
     (drawn,) = full.heatmaps
     assert (drawn.columns, len(drawn.values), len(drawn.boxes)) == (("x",), 3, 3)
+    monkeypatch.setitem(batch[VseWeights(encoder)].meta, "pointing", {"caption": {**BETTER, "cases": 10}})
+    (full,) = metric.explain(batch, [0], full=True)
+    assert full is not None
+    assert (full.heatmaps, full.notes) == ((), (NO_MAP,))
 
 
 def test_vse_refuses_foreign_features(encoder: str) -> None:

@@ -1,37 +1,27 @@
-"""What a model's meta file says it was trained on is checked when it is opened."""
+"""What a model's meta file says of it: whether its regions point better than chance."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from vericap.core.errors import InputError, VericapError
-from vericap.models.described import checked, text_side
-from vericap.models.scan import ScanModel
-from vericap.models.vse import VseModel
+from vericap.models.described import points
 
 
-def test_a_meta_file_that_is_true() -> None:
-    features = {"fingerprint": "f", "width": 3}
-    meta = {"name": "m", "fingerprint": "f", "features": features, **text_side("captions")}
-    assert checked({}, meta)[1] is meta
-    assert checked({}, {"name": "of before", "fingerprint": "f"})
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"right": 0.6, "chance": 0.3, "cases": 500}, True),
+        ({"right": 0.3, "chance": 0.3, "cases": 500}, False),
+        ({"right": 0.34, "chance": 0.3, "cases": 500}, False),  # a standard error is .021
+        ({"right": 0.35, "chance": 0.3, "cases": 500}, True),
+        ({"right": 0.6, "chance": 0.3, "cases": 5}, False),
+        ({"right": 0.0, "chance": 0.0, "cases": 0}, False),
+    ],
+)
+def test_two_standard_errors_above_chance(found: dict[str, float], expected: bool) -> None:
+    assert points({"pointing": {"attention": found}}, "attention") is expected
 
 
-def test_another_version_of_the_sentence_encoder_is_refused() -> None:
-    meta = {"name": "m", "fingerprint": "f", **text_side("captions"), "text_encoder_version": "vericap-captions-0"}
-    with pytest.raises(
-        InputError, match=r"m was trained over the sentence encoder vericap-captions-0, but 'captions' is"
-    ):
-        checked({}, meta)
-
-
-def test_features_of_another_width_are_refused() -> None:
-    names = ("linear", "hidden", "output")
-    weights = {name: np.ones((2, 3), np.float32) for name in names} | {f"{name}_bias": np.ones(2) for name in names}
-    vse = VseModel({**weights, "sharpness": np.ones(())}, {"name": "m", "fingerprint": "f"})
-    with pytest.raises(VericapError, match="width 4, the model m reads 3"):
-        vse.embed(np.ones((1, 4), np.float32))
-    scan = ScanModel({"image": np.ones((2, 3)), "image_bias": np.ones(2)}, {"name": "s", "fingerprint": "f"})
-    with pytest.raises(VericapError, match="width 4, the model s reads 3"):
-        scan.regions(np.ones((1, 4), np.float32))
+def test_a_game_that_was_not_played_counts_as_chance() -> None:
+    assert not points({}, "attention")
+    assert not points({"pointing": {"candidate": {"right": 0.9, "chance": 0.1, "cases": 900}}}, "references")

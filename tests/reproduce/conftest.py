@@ -127,12 +127,13 @@ def coco(root: Path) -> None:
     """Six COCO photos that no model was trained on: the whole photo is a person, a corner is a cup."""
     ids = {p: 500 + i for i, p in enumerate(PHOTOS)}
     captions = [{"image_id": ids[p], "caption": t} for p in PHOTOS for t in ("a person with a cup", *texts(p)[:4])]
-    boxes = "\n".join(f"{ids[p]}\t0,0.2,0.2,0.3,0.3 1,0.8,0.8,0.2,0.2" for p in PHOTOS)
+    captions += [{"image_id": 700, "caption": t} for t in ("a person", *texts(PHOTOS[0])[:4])]  # may be trained on once
+    boxes = "\n".join(f"{i}\t0,0.2,0.2,0.3,0.3 1,0.8,0.8,0.2,0.2" for i in (*ids.values(), 700))
     files: dict[str, object] = {
         "captions_val2014.json": {"annotations": captions},
         "boxes_val2017.tsv": boxes,
         "box_classes.json": ["person", "cup"],
-        "never_train_image_ids.txt": "\n".join(map(str, ids.values())),
+        "never_train_image_ids.txt": "\n".join(map(str, [*ids.values(), 700])),
         "karpathy_test_references.json": {str(i): list(texts(p)) for p, i in ids.items()},
     }
     for place, system in enumerate(("one", "two")):
@@ -140,6 +141,7 @@ def coco(root: Path) -> None:
         files[f"karpathy_test_{system}.json"] = own
     write(root / "coco", files)
     photos(root / "coco-photos", {p: f"{i:012d}.jpg" for p, i in ids.items()})
+    photos(root / "coco-photos", {PHOTOS[0]: f"{700:012d}.jpg"})
 
 
 def coco_entities(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,15 @@ from vericap.core import shipped
 from vericap.core.errors import InputError
 from vericap.core.settings import Settings
 from vericap.meta.grounding import compared
-from vericap.reproduce import coco_boxes, uniform
+from vericap.models.described import points
+from vericap.reproduce import coco_boxes, contestants, uniform
+from vericap.reproduce.catalogue import reproduce
 from vericap.reproduce.coco_boxes import BoxedPhoto, Meant
+from vericap.reproduce.contestants import Contestant
 from vericap.reproduce.experiment import Choices
 from vericap.reproduce.faier_grounding import named
-from vericap.reproduce.pointing import centres, inside, pointed
-from vericap.reproduce.word_maps import WordMap, faier_maps, scan_maps
+from vericap.reproduce.pointing import Game, centres, inside, pointed
+from vericap.reproduce.word_maps import WordMap, faier_maps, plus_maps, scan_maps, visual_word_maps, vse_maps
 
 TEXT = "a dog and a cup"
 PHOTO = BoxedPhoto(
@@ -40,6 +44,35 @@ def test_points_are_counted_by_hand() -> None:
     assert [case.model for case in cases] == [True, False]  # cup points at the middle
     assert [case.centre for case in cases] == [False, False]
     assert [case.random for case in cases] == [pytest.approx(1 / 3)] * 2
+
+
+def test_a_game_counts_its_cases() -> None:
+    found = Game.of(list(pointed(MAP, PHOTO, PHOTO.meant[0])))
+    assert (found.right, found.centre, found.random, found.cases) == (0.5, 0.0, pytest.approx(1 / 3), 2)
+    assert found.as_dict() == {"right": 0.5, "chance": 0.3333, "cases": 2}
+    assert Game.of([]).cases == 0
+
+
+def test_the_worse_of_two_ways_is_noted(tmp_path: Path) -> None:
+    """A map that points with references and not without them is offered in neither case."""
+    (tmp_path / "meta.json").write_text(json.dumps({"name": "made", "files": {"a": "b"}}))
+    games = {
+        Contestant("with", "faier", "candidate"): Game(0.6, 0.3, 0.1, 500),
+        Contestant("without", "faier", "candidate"): Game(0.2, 0.3, 0.1, 500),
+        Contestant("attention", "faier", "references"): Game(0.5, 0.3, 0.1, 500),
+        Contestant("matching", "faier"): Game(0.9, 0.3, 0.1, 500),
+    }
+    (path,) = contestants.record(games, Choices(models={"faier-r": str(tmp_path)}))
+    kept = json.loads(path.read_text())
+    assert list(kept) == ["name", "pointing", "files"]
+    assert not points(kept, "candidate")
+    assert points(kept, "references")
+    assert set(kept["pointing"]) == {"candidate", "references"}
+
+
+def test_photos_are_those_that_no_model_ever_saw(choices: Choices) -> None:
+    never = (choices.folder / "coco" / coco_boxes.NEVER).read_text().split()
+    assert [photo.image for photo in coco_boxes.boxed_photos(choices, 9)] == never[:-1]  # the last is no test photo
 
 
 def test_large_boxes_and_words_that_are_not_read_are_no_cases() -> None:
@@ -77,8 +110,6 @@ def test_words_of_entities_are_content_words_of_their_chunk() -> None:
 
 
 def test_boxes_beyond_the_photo_are_refused(choices: Choices, tmp_path: Path) -> None:
-    import json
-
     data = json.loads((choices.folder / "coco-entities" / "coco_entities_release.json").read_text())
     data["500"]["a person with a small cup"]["detections"]["cup"] = [[1, [0.0, 0.0, 9000.0, 10.0]]]
     (tmp_path / "coco-entities").mkdir()
@@ -106,6 +137,29 @@ def test_maps_of_the_shipped_models(choices: Choices) -> None:
     assert maps is not None
     np.testing.assert_allclose(maps["attention"].values.sum(axis=1), 1.0, atol=1e-5)
     assert "cup" in maps["similarity"].words()
+
+
+def test_nouns_are_asked_for_one_by_one(choices: Choices) -> None:
+    need("vse", "visual_words", "faier_plus")
+    settings, photo = Settings(images=choices.coco_photos()), coco_boxes.boxed_photos(choices, 1)[0]
+    captions, asked = {photo.image: photo.captions[0]}, {photo.image: [(2, 8), (16, 19)]}
+    found = vse_maps(captions, asked, settings)[photo.image]
+    assert found.words() == ["person", "cup"]
+    assert found.values.shape == (len(found.boxes), 2)
+    cells = visual_word_maps(captions, asked, settings)[photo.image]
+    side = round(len(cells.boxes) ** 0.5)
+    assert cells.boxes[side + 1].tolist() == pytest.approx([1 / side, 1 / side, 2 / side, 2 / side])
+    (maps,) = plus_maps([photo.sample(1)], settings)
+    assert maps is not None
+    assert maps.candidate.places(16, 19)
+    np.testing.assert_allclose(maps.references[0].values.sum(axis=1), 1.0, atol=1e-3)
+
+
+def test_judgements_can_be_left_out(choices: Choices) -> None:
+    need("faier", "scan", "vse", "faier_plus", "visual_words")
+    found = reproduce("grounding", replace(choices, judged=False, limit=2))
+    assert [table.title[:8] for table in found.tables] == ["Pointing", "FAIEr, T"]
+    assert len(found.tables[0].rows) == 11
 
 
 def test_uniform_attention_is_uniform(choices: Choices, tmp_path: Path) -> None:

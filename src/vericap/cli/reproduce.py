@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=DIR",
-        help="a trained model that stands for a row of the paper: faier-r, faier-1, faier-4, norel-r, fier, ...; scan",
+        help="a trained model that stands for a row of the paper: faier-r, faier-1, faier-4, norel-r, fier, ...; "
+        "scan, vse, faier-plus, visual-words",
     )
     parser.add_argument("--metrics", "-m", metavar="NAMES", help="instead of (or beside) those of the experiment")
     parser.add_argument(
@@ -46,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--limit", type=common.positive, metavar="N", help="take the first N images or cases")
     parser.add_argument("--translations", type=Path, metavar="FILE", help="JSON lines of text and translation")
+    parser.add_argument("--no-judged", action="store_true", help="with `grounding`: no part that needs judgements")
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="with `grounding`: note in the models' meta files how well they point: heat maps are offered where that "
+        "beats chance",
+    )
     parser.add_argument("--workers", type=common.positive, default=1, metavar="N", help="processes to use (default: 1)")
     common.add_cache(parser)
     parser.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
@@ -92,6 +100,8 @@ def _choices(args: argparse.Namespace) -> Choices:
         figure=args.figure,
         store=KeptScores(args.resume) if args.resume else None,
         translations=args.translations,
+        judged=not args.no_judged,
+        record=args.record,
     )
 
 

@@ -34,6 +34,7 @@ SHOWN = {
     "human-machine": ("4-references",),
     "jsts": ("pearson", "spearman", "tau-b"),
 }
+READINGS = ("reo-relevance:truth=both",)  # shown beside the metrics as they are by default
 SKIPPED = {"jsts-train", "flickr8k-dev", "nocaps"}  # for choices and retrieval, not for the page
 
 
@@ -68,7 +69,7 @@ def human_agreement(
         raise MissingPart("no judgement data set was found; set VERICAP_DATA or name a folder with `data_folder=DIR`")
     say = say or (lambda line: None)
     page = _Page(settings or Settings(), store, resamples, images)
-    known = metrics_of(metrics if metrics is not None else names(), reasons=page.reasons)
+    known = metrics_of(metrics if metrics is not None else [*names(), *READINGS], reasons=page.reasons)
     for name in here:
         say(f"{name} ...")
         data = load(name, data_folder, images=images)

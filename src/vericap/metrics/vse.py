@@ -15,6 +15,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.metrics.region_evidence import box_of, heatmap
 from vericap.metrics.toolbox import judged, unjudged
+from vericap.models.described import NO_MAP, points
 from vericap.run.analyses import Regions, RegionVectors, Sentences, VseWeights
 
 
@@ -66,4 +67,8 @@ class Vse(Metric):
             "best_box": box_of(boxes[best]),
         }
         drawn = heatmap("cosine of the caption with each region", [batch.texts[text]], cosines[:, None], boxes)
-        return Explanation(self.label, heatmaps=(drawn,) if full else (), facts=facts)
+        if not full:
+            return Explanation(self.label, facts=facts)
+        alive = points(batch[VseWeights(self.opt.model)].meta, "caption")
+        maps, notes = ((drawn,), ()) if alive else ((), (NO_MAP,))
+        return Explanation(self.label, heatmaps=maps, notes=notes, facts=facts)

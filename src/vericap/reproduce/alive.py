@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from vericap.core.errors import MissingPart
 from vericap.core.table import Table
+from vericap.reproduce.contestants import pointing_table
 from vericap.reproduce.experiment import Choices, Outcome
 from vericap.reproduce.faier_grounding import table_5
-from vericap.reproduce.pointing import pointing_table
 from vericap.reproduce.uniform import uniform_table
 
 
+def _words(choices: Choices) -> Table:
+    return table_5(choices).tables[0]
+
+
 def grounding(choices: Choices) -> Outcome:
-    """The pointing game, uniform attention, and the words of Table 5; parts without data say what they need."""
+    """The pointing game, uniform attention (where judgements may be looked at), and the words of Table 5; parts without
+    data say what they need."""
+    parts = [pointing_table, *([uniform_table] if choices.judged else []), _words]
     tables = []
-    for part in (pointing_table, uniform_table, lambda given: table_5(given).tables[0]):
+    for part in parts:
         try:
             tables.append(part(choices))
         except MissingPart as error:

@@ -21,6 +21,7 @@ from vericap.vision.mentions import mentions
 from vericap.vision.objects import ImageObjects
 
 NEVER = "never_train_image_ids.txt"
+TEST = "karpathy_test_references.json"
 CAPTIONS = (
     "captions_val2014.json.gz",
     "captions_train2014.json.gz",
@@ -29,7 +30,8 @@ CAPTIONS = (
 )
 LAYOUT = (
     f"coco/ with captions_{{train,val}}2014.json[.gz], boxes_{{train,val}}2017.tsv.gz (image_id, then class,x,y,w,h), "
-    f"box_classes.json, and {NEVER} (ids of photos that no model was trained on, one a line)"
+    f"box_classes.json, {NEVER} (ids of photos that may not be trained on, one a line) and, if it is there, {TEST}, "
+    "whose photos alone are taken: the list of ids has grown since some models were trained"
 )
 ENTITIES = Entry(
     "coco-entities",
@@ -84,7 +86,7 @@ def boxed_photos(choices: Choices, count: int) -> list[BoxedPhoto]:
     for path in captions:
         texts.update(coco_captions(path))
     found: list[BoxedPhoto] = []
-    for image in (coco / NEVER).read_text("utf-8").split():
+    for image in _outside(coco):
         objects = table.find(image)
         if len(texts.get(image, ())) >= 5 and isinstance(objects, ImageObjects) and is_there(image, folder):
             own = texts[image][:5]
@@ -94,6 +96,16 @@ def boxed_photos(choices: Choices, count: int) -> list[BoxedPhoto]:
     if not found:
         raise InputError(f"`photos={folder}`: no photo that {coco / NEVER} names is there")
     return found
+
+
+def _outside(coco: Path) -> list[str]:
+    """Photos that no model ever saw: of the ids that may not be trained on those that were on the list from the first
+    day, the Karpathy test split; all where that is not there."""
+    never = (coco / NEVER).read_text("utf-8").split()
+    if not (coco / TEST).is_file():
+        return never
+    test = {str(image) for image in json_file(coco / TEST)}
+    return [image for image in never if image in test]
 
 
 def is_there(image: str, folder: Path) -> bool:

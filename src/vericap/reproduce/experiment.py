@@ -38,6 +38,9 @@ class Choices:
     figure : where to draw the figure, if there is one.
     store : keep scores there and take them up again.
     translations : JSON lines of text and translation, for SPICE over translations.
+    judged : whether `grounding` may look at people's judgements (uniform attention).
+    record : whether `grounding` notes in the models' meta files how well they point, which says where heat maps are
+        offered.
     """
 
     data: Path | None = None
@@ -50,6 +53,8 @@ class Choices:
     figure: Path | None = None
     store: KeptScores | None = None
     translations: Path | None = None
+    judged: bool = True
+    record: bool = False
 
     @property
     def folder(self) -> Path:

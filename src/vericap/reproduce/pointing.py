@@ -7,22 +7,16 @@ centre of the photo, and a region of the model's own, drawn at random.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vericap.core.table import Number, Table
 from vericap.core.typing import Bools, Floats
-from vericap.reproduce.coco_boxes import BoxedPhoto, Meant, boxed_photos
-from vericap.reproduce.experiment import Choices
-from vericap.reproduce.faier_agreement import SHIPPED
-from vericap.reproduce.word_maps import FaierMaps, WordMap, faier_maps, scan_maps
+from vericap.reproduce.coco_boxes import BoxedPhoto, Meant
+from vericap.reproduce.word_maps import WordMap
 
 LARGEST = 0.35  # share of the photo that the boxes of a case may cover
-REFERENCES = 4
-PHOTOS = 2000
 
 
 @dataclass(frozen=True)
@@ -62,68 +56,30 @@ def _area(boxes: Floats) -> float:
     return float(np.prod(np.clip(boxes[:, 2:] - boxes[:, :2], 0, None), axis=1).sum())
 
 
-def pointing_table(choices: Choices) -> Table:
-    """FAIEr's words (region-reference), candidate-region matching (with and without references), SCAN's words."""
-    photos = boxed_photos(choices, choices.limit or PHOTOS)
-    shown = Table(
-        ["what points", "model", "right", "centre of the photo", "random region", "above the better", "cases"],
-        title="Pointing game on COCO boxes",
-        x100=True,
-        keys=2,
-    )
-    for name, model, cases in _contestants(photos, choices):
+@dataclass(frozen=True)
+class Game:
+    """What all cases of a model come to: shares of right cases of the model, the centre and a random region."""
+
+    right: float
+    centre: float
+    random: float
+    cases: int
+
+    @classmethod
+    def of(cls, cases: Sequence[Pointed]) -> Game:
         if not cases:
-            shown.add(name, model, None, None, None, None, 0)
-            continue
+            return cls(0.0, 0.0, 0.0, 0)
         right, centre, random = (
-            float(np.mean([getattr(case, field) for case in cases])) for field in ("model", "centre", "random")
+            float(np.mean([getattr(case, name) for case in cases])) for name in ("model", "centre", "random")
         )
-        numbers = [Number(value, digits=3) for value in (right, centre, random, right - max(centre, random))]
-        shown.add(name, model, *numbers, len(cases))
-    shown.notes = [
-        f"{len(photos)} photos that no model was trained on, one caption each; words that name one of COCO's 80 "
-        f"classes, boxes covering less than {100 * LARGEST:g} %. Right: the centre of the best region lies in a box "
-        "of the class."
-    ]
-    return shown
+        return cls(right, centre, random, len(cases))
 
+    @property
+    def chance(self) -> float:
+        """The better of the two baselines."""
+        return max(self.centre, self.random)
 
-Cases = list[Pointed]
-
-
-def _contestants(photos: Sequence[BoxedPhoto], choices: Choices) -> Iterator[tuple[str, str, Cases]]:
-    settings = replace(choices.settings, images=choices.coco_photos())
-    faier = choices.models.get(SHIPPED, "default")
-    guided = faier_maps([photo.sample(REFERENCES) for photo in photos], settings, faier)
-    alone = faier_maps([photo.sample(0) for photo in photos], settings, faier)
-    yield "FAIEr: regions and words of references, matching", faier, _said(photos, guided, attention=False)
-    yield "FAIEr: regions and words of references, attention", faier, _said(photos, guided, attention=True)
-    yield "FAIEr: union nodes and candidate, no references", faier, _cases(photos, alone, _candidate)
-    yield f"FAIEr: union nodes and candidate, {REFERENCES} references", faier, _cases(photos, guided, _candidate)
-    scan = choices.models.get("scan", "default")
-    maps = scan_maps([photo.sample(0) for photo in photos], settings, scan)
-    for kind in ("similarity", "attention"):
-        yield f"SCAN: words, {kind}", scan, _cases(photos, maps, itemgetter(kind))
-
-
-def _said(photos: Sequence[BoxedPhoto], maps: Sequence[FaierMaps | None], *, attention: bool) -> Cases:
-    return [
-        case
-        for photo, found in zip(photos, maps)
-        if found is not None
-        for own, meant in zip(found.references, photo.meant[1:])
-        for case in pointed(own.attention() if attention else own, photo, meant)
-    ]
-
-
-def _candidate(found: FaierMaps) -> WordMap:
-    return found.candidate
-
-
-def _cases(photos: Sequence[BoxedPhoto], maps: Sequence[object], pick: Callable[..., WordMap]) -> Cases:
-    return [
-        case
-        for photo, found in zip(photos, maps)
-        if found is not None
-        for case in pointed(pick(found), photo, photo.meant[0])
-    ]
+    def as_dict(self) -> dict[str, float]:
+        """As a model's meta file keeps it (`vericap.models.described.points`)."""
+        shares = {"right": self.right, "chance": self.chance}
+        return {**{name: round(share, 4) for name, share in shares.items()}, "cases": self.cases}

@@ -1,8 +1,10 @@
-"""Regions against words, as a model matches them: FAIEr's region-reference and union-candidate pairs, SCAN's words."""
+"""Regions against words, as a model matches them: FAIEr's and FAIEr-plus's region-reference and union-candidate pairs,
+SCAN's words; regions against single nouns for models that read a caption as a whole (vse) or know words (visual words).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,15 +13,29 @@ from vericap.core.batch import Batch
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Floats
+from vericap.graphs.english_words import noun_lemma
 from vericap.metrics.batching import references_of
 from vericap.metrics.faier.explanation import FaierReasons
 from vericap.metrics.faier.judge import Judge, UnionBlock
+from vericap.metrics.faier_plus.explanation import FaierPlusReasons
+from vericap.metrics.faier_plus.metric import FaierPlus
 from vericap.models import words as vocabulary
 from vericap.models.arrays import softmax
 from vericap.models.scan import weights
-from vericap.run.analyses import FaierWeights, Graphs, Grounding, Regions
+from vericap.models.visual_words import VisualWords as VisualWordsModel
+from vericap.run.analyses import (
+    FaierWeights,
+    Graphs,
+    Grounding,
+    Regions,
+    RegionVectors,
+    Sentences,
+    VisualWords,
+    VisualWordsWeights,
+    VseWeights,
+)
 from vericap.run.analyses.grounding import GroundedBatch
-from vericap.run.plan import analysed
+from vericap.run.plan import Plan, analysed
 
 Span = tuple[int, int]
 
@@ -56,7 +72,8 @@ class WordMap:
 @dataclass(frozen=True)
 class FaierMaps:
     """What FAIEr matches at object level: regions with the words of each reference, W_a (v_i * h_jk), which softmax
-    turns into attention; and union nodes with the words of the candidate, z_i . h_ck."""
+    turns into attention; and union nodes with the words of the candidate, z_i . h_ck. The references' maps of
+    FAIEr-plus are attention itself."""
 
     references: tuple[WordMap, ...]
     candidate: WordMap
@@ -132,3 +149,87 @@ def _spans(grounding: GroundedBatch, number: int, text: str) -> list[Span]:
     if states is None:
         return vocabulary.spans(text, grounding.model.cut)
     return [(int(a), int(b)) for a, b in states.spans[states.offsets[number] : states.offsets[number + 1]]]
+
+
+def plus_maps(samples: Sequence[Sample], settings: Settings, model: str = "default") -> list[FaierMaps | None]:
+    """The maps of FAIEr-plus, over word pieces."""
+    metric = FaierPlus(model=model)
+    declared = Plan((metric,), settings, explain=True).keys_of(metric)
+    batch = analysed(Batch.of(samples, settings), *declared)
+    found: list[FaierMaps | None] = [None] * len(batch)
+    for row, given in metric.matched(batch, range(len(batch))):
+        reasons = FaierPlusReasons(*given)
+        references = [_pieces(reasons, text, reasons.attention(text)) for text in reasons.case.references.tolist()]
+        found[row] = FaierMaps(tuple(references), _pieces(reasons, reasons.text, reasons.similarity))
+    return found
+
+
+def _pieces(reasons: FaierPlusReasons, text: int, values: Array) -> WordMap:
+    caption = reasons.scorer.texts.texts[int(reasons.group.numbers[text])]
+    return WordMap(
+        caption, reasons.spans_of(text), np.asarray(reasons.boxes, np.float64), np.asarray(values, dtype=np.float64)
+    )
+
+
+# --- models that are asked for single nouns ---------------------------------------------------------------------
+
+Asked = Mapping[str, Sequence[Span]]  # image -> letters of its caption that are asked for
+
+
+def vse_maps(
+    captions: Mapping[str, str], asked: Asked, settings: Settings, model: str = "default"
+) -> dict[str, WordMap]:
+    """Cosines of regions with nouns, each read as a caption of its own; images without a region are left out."""
+    nouns = [(image, span) for image, spans in asked.items() for span in spans]
+    samples = [
+        Sample(str(place), captions[image][start:end], (), image) for place, (image, (start, end)) in enumerate(nouns)
+    ]
+    sentences = Sentences(encoder=VseWeights(model).text_encoder)
+    batch = analysed(Batch.of(samples, settings), Regions.of(settings), RegionVectors(model), sentences)
+    table, vectors, texts = batch[Regions.of(settings)], batch[RegionVectors(model)], batch[sentences]
+    columns: dict[str, list[Floats]] = {}
+    boxes: dict[str, Floats] = {}
+    for row, (name, _) in enumerate(nouns):
+        image = int(batch.images[row])
+        inside = table.mask[image]
+        columns.setdefault(name, []).append(vectors[image][inside] @ texts[batch.candidates[row]])
+        boxes[name] = np.asarray(table.boxes[image][inside], dtype=np.float64)
+    return {
+        name: WordMap(captions[name], asked[name], boxes[name], np.stack(own, axis=1).astype(np.float64))
+        for name, own in columns.items()
+        if len(boxes[name])
+    }
+
+
+def visual_word_maps(
+    captions: Mapping[str, str], asked: Asked, settings: Settings, model: str = "default"
+) -> dict[str, WordMap]:
+    """Log odds of nouns at the cells of photos; nouns that are no visual word are left out."""
+    samples = [Sample(image, captions[image], (), image) for image in asked]
+    batch = analysed(Batch.of(samples, settings), VisualWords(model), VisualWordsWeights(model))
+    words, seen = batch[VisualWordsWeights(model)], batch[VisualWords(model)]
+    found = {}
+    for row, image in enumerate(asked):
+        photo, text = seen.photos[int(batch.images[row])], captions[image]
+        known = {span: _entry(words, text[span[0] : span[1]]) for span in asked[image]}
+        there = {span: entry for span, entry in known.items() if entry is not None}
+        if photo is not None and there:
+            values = words.at_cells(photo, np.array(list(there.values()), dtype=np.int64))
+            found[image] = WordMap(text, list(there), _cells(len(values)), np.asarray(values, dtype=np.float64))
+    return found
+
+
+def _entry(words: VisualWordsModel, noun: str) -> int | None:
+    """The visual word of a noun: itself, its singular, or its last word."""
+    text = noun.lower()
+    for form in (text, noun_lemma(text, "NNS"), noun_lemma(text.split()[-1], "NNS")):
+        if ("object", form) in words.places:
+            return words.places["object", form]
+    return None
+
+
+def _cells(count: int) -> Floats:
+    """Boxes of the cells of a square map, row by row."""
+    side = round(count**0.5)
+    top, left = np.divmod(np.arange(count), side)
+    return np.stack([left, top, left + 1, top + 1], axis=1) / side

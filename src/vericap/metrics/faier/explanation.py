@@ -9,6 +9,7 @@ from vericap.core.typing import Array, Floats, Floats32
 from vericap.metrics.evidence import shortened
 from vericap.metrics.faier.judge import Judge, UnionBlock
 from vericap.metrics.region_evidence import box_of, heatmap, word_evidence
+from vericap.models.described import NO_MAP, points
 from vericap.models.faier import EMPTY
 from vericap.models.words import spans
 
@@ -82,14 +83,15 @@ class FaierReasons:
         return tuple(sorted(found, key=lambda match: match.grade))
 
     def heatmaps(self) -> tuple[HeatMap, ...]:
-        """Similarities of regions and nodes, and the regions' attention over references (Figure 6 of the paper)."""
-        found = []
+        """Similarities of regions and nodes, and the regions' attention over references (Figure 6 of the paper), where
+        they point better than chance."""
+        found, meta = [], self.judge.model.meta
         for level, kind, names in self._levels(self.words, self.triplets):
             similarity = self.similarity(level)
-            if similarity is not None:
+            if similarity is not None and points(meta, "candidate"):
                 title = f"regions x {kind} of the candidate: similarity"
                 found.append(heatmap(title, names, similarity, self.boxes))
-        if self.judge.model.config.fuses:
+        if self.judge.model.config.fuses and points(meta, "references"):
             for number, text in enumerate(self.block.cases[self.case].references.tolist(), 1):
                 found += self._attention(number, text)
         return tuple(found)
@@ -115,11 +117,13 @@ def explained(metric: str, judge: Judge, block: UnionBlock, case: int, row: int,
     """FaierReasons for the score of one row of the batch."""
     reasons = FaierReasons(judge, block, case, row)
     relation = "relation" in judge.model.levels
+    maps = reasons.heatmaps() if full else ()
+    notes = [NO_TRIPLETS] if relation and not reasons.triplets else []
     found = Explanation(
         metric,
         words=reasons.evidence(),
         matches=reasons.matches() if relation else (),
-        heatmaps=reasons.heatmaps() if full else (),
-        notes=(NO_TRIPLETS,) if relation and not reasons.triplets else (),
+        heatmaps=maps,
+        notes=(*notes, *([NO_MAP] if full and judge.model.config.looks and not maps else [])),
     )
     return shortened(found, full=full)

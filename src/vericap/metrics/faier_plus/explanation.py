@@ -12,6 +12,7 @@ from vericap.core.typing import Array, Floats32, Ints
 from vericap.graphs.claims import KINDS, GraphClaims
 from vericap.metrics.evidence import shortened
 from vericap.metrics.region_evidence import Span, box_of, heatmap, word_evidence, word_parts
+from vericap.models.described import NO_MAP, points
 from vericap.models.faier_plus import CLAIMS, WeightedNodes
 from vericap.models.faier_plus.layout import words_of
 from vericap.models.faier_plus.scorer import CaseGroup, FaierPlusScorer, PlacedCase
@@ -38,8 +39,11 @@ class FaierPlusReasons:
 
     @cached_property
     def spans(self) -> list[Span]:
-        """Letters of the caption's word pieces, those that the nodes are made from."""
-        texts, number = self.scorer.texts, int(self.group.numbers[self.text])
+        return self.spans_of(self.text)
+
+    def spans_of(self, text: int) -> list[Span]:
+        """Letters of a text's word pieces, those that the nodes are made from."""
+        texts, number = self.scorer.texts, int(self.group.numbers[text])
         spans = texts.spans(number)
         read = [place for _, places in words_of(texts.texts[number], spans) for place in places]
         return [(int(first), int(last)) for first, last in spans[read].tolist()]
@@ -81,13 +85,21 @@ class FaierPlusReasons:
         return found
 
     def heatmaps(self) -> tuple[HeatMap, ...]:
-        """Similarities of union regions and words, and the regions' attention over the words of each reference."""
-        found = [self._heatmap("the candidate: similarity", self.text, self.similarity, shared=True)]
-        regions = self.group.regions("object", self.case.image)
+        """Similarities of union regions and words, and the regions' attention over the words of each reference, where
+        they point better than chance."""
+        meta, found = self.scorer.model.meta, []
+        if points(meta, "candidate"):
+            found.append(self._heatmap("the candidate: similarity", self.text, self.similarity, shared=True))
+        if not points(meta, "references"):
+            return tuple(found)
         for number, text in enumerate(self.case.references.tolist(), 1):
-            weights = self.scorer.model.attend("object", regions, self.nodes("object", np.array([text])))
-            found.append(self._heatmap(f"reference {number}: attention", text, weights))
+            found.append(self._heatmap(f"reference {number}: attention", text, self.attention(text)))
         return tuple(found)
+
+    def attention(self, text: int) -> Array:
+        """(regions, pieces): what the regions attend to in a reference."""
+        regions = self.group.regions("object", self.case.image)
+        return np.asarray(self.scorer.model.attend("object", regions, self.nodes("object", np.array([text]))))
 
     def _heatmap(self, of: str, text: int, pieces: Array, *, shared: bool = False) -> HeatMap:
         """Columns of word pieces as columns of words: sums, or means where `shared`."""
@@ -112,12 +124,14 @@ def explained(
     """FaierPlusReasons for the score of one candidate; `boxes` are those of its image's regions."""
     reasons = FaierPlusReasons(scorer, group, case, text, boxes)
     matches, backed = reasons.claims()
+    maps = reasons.heatmaps() if full else ()
+    notes = [] if group.nodes["relation"].there[text] else [NO_RELATIONS]
     found = Explanation(
         metric,
         words=reasons.words(),
         matches=matches,
-        heatmaps=reasons.heatmaps() if full else (),
-        notes=() if group.nodes["relation"].there[text] else (NO_RELATIONS,),
+        heatmaps=maps,
+        notes=(*notes, *([NO_MAP] if full and not maps else [])),
         facts=reasons.facts(backed, full=full),
     )
     return shortened(found, spare=("told",), full=full)

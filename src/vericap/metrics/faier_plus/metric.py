@@ -13,10 +13,17 @@ from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.core.typing import Ints
+from vericap.core.typing import Array, Ints
 from vericap.metrics.batching import Case, cases, grouped, no_references, references_of
 from vericap.metrics.toolbox import judged, unjudged
-from vericap.models.faier_plus.scorer import COLUMNS, CaseGroup, FaierPlusScorer, ImageCase, ReadTexts
+from vericap.models.faier_plus.scorer import (
+    COLUMNS,
+    CaseGroup,
+    FaierPlusScorer,
+    ImageCase,
+    PlacedCase,
+    ReadTexts,
+)
 from vericap.run.analyses import FaierPlusWeights, Graphs, PhraseVectors, Regions, RegionVectors, Sentences, TokenStates
 
 # Held at once: word pieces of captions, images with their references, candidates of one of these.
@@ -76,14 +83,19 @@ class FaierPlus(Metric):
     ) -> list[Explanation | None]:
         from vericap.metrics.faier_plus.explanation import explained
 
+        found = {row: explained(self.label, *given, full=full) for row, given in self.matched(batch, rows)}
+        return [found.get(row) for row in rows]
+
+    def matched(
+        self, batch: Batch, rows: Sequence[int]
+    ) -> Iterator[tuple[int, tuple[FaierPlusScorer, CaseGroup, PlacedCase, int, Array]]]:
+        """Rows that can be judged, each with what reasons are made from (`FaierPlusReasons`)."""
         scorer = self._scorer(batch)
         problems = unjudged(batch, scorer.table)
         chosen = np.array(sorted({row for row in rows if row not in problems}), dtype=np.int64)
-        found: dict[int, Explanation] = {}
         for alike, group in self._groups(batch, scorer, chosen):
             for case, placed in zip(alike, group.cases):
                 texts = group.candidates[placed.samples].tolist()
                 boxes = scorer.table.boxes[case.image][group.inside[placed.image]]
                 for row, text in zip(case.rows.tolist(), texts):
-                    found[row] = explained(self.label, scorer, group, placed, text, boxes, full=full)
-        return [found.get(row) for row in rows]
+                    yield row, (scorer, group, placed, text, boxes)

@@ -28,6 +28,7 @@ from vericap.metrics.reo.groups import Group, groups
 from vericap.metrics.reo.measures import residual
 from vericap.metrics.toolbox import words_of
 from vericap.models import words as vocabulary
+from vericap.models.described import NO_MAP, points
 from vericap.models.scan import unit, weights
 from vericap.models.word_meanings import Meanings, content
 from vericap.run.analyses.grounding import GroundedBatch
@@ -50,7 +51,8 @@ def explanations(
     which = np.unique(np.asarray(rows, dtype=np.int64))
     for group in groups(batch, grounding, which, references=truth != "image"):
         for place, row in enumerate(group.rows.tolist()):
-            reasons = Reasons.of(batch, group, place, meanings, image=truth != "reference")
+            looks = truth in ("image", "both") or (truth == "auto" and not (group.owner == place).any())
+            reasons = Reasons.of(batch, group, place, meanings, image=looks)
             found[row] = reasons.explanation(label, full=full)
     return found
 
@@ -122,9 +124,16 @@ class Reasons:
         words, missing = tuple(self._words()), tuple(self._missing())
         if not full:
             return Explanation(label, words=words, missing=missing)
-        alpha = self._attention()
+        alpha, alive = self._attention(), points(self.group.grounding.model.meta, "attention")
         drawn = heatmap("regions x words of the candidate: attention", self._pieces(), alpha, self.boxes)
-        return Explanation(label, words=words, missing=missing, heatmaps=(drawn,), facts=self._facts(alpha))
+        return Explanation(
+            label,
+            words=words,
+            missing=missing,
+            heatmaps=(drawn,) if alive else (),
+            notes=() if alive else (NO_MAP,),
+            facts=self._facts(alpha),
+        )
 
     # --- words --------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class Reo(Metric):
     options: ClassVar[Mapping[str, Option]] = {
         "truth": Option(
             "auto",
-            "ground truth; auto: both with references, else image",
+            "ground truth; auto, the paper's reading: reference where there are references, else image",
             ("auto", "image", "reference", "both"),
         ),
         "model": Option("default", "the shipped model (default) or a folder of a trained one"),
@@ -62,12 +62,11 @@ class Reo(Metric):
         return Statistics(self._score(image, reference, problems), problems, columns)
 
     def _score(self, image: Floats, reference: Floats, problems: dict[int, str]) -> Floats:
-        both = (image + reference) / 2
         if self.opt.truth == "auto":
-            return np.where(np.isnan(reference), image, both)
+            return np.where(np.isnan(reference), image, reference)
         for row in np.flatnonzero(np.isnan(reference)).tolist():
             problems.setdefault(row, NO_REFERENCE)
-        return reference if self.opt.truth == "reference" else both
+        return reference if self.opt.truth == "reference" else (image + reference) / 2
 
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
