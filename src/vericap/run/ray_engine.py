@@ -17,6 +17,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from errno import EACCES, EDQUOT, ENOSPC, EROFS
 from functools import partial
 from importlib import import_module
@@ -87,7 +88,8 @@ class RayExecutor:
             given = {"address": "local", "num_cpus": self.workers * self.cpus, "include_dashboard": False}
             given |= {"num_gpus": self.workers * self.gpus} if self.gpus else {}
         try:
-            self._ray.init(**given, log_to_driver=False, logging_level="ERROR")
+            with _hushed():
+                self._ray.init(**given, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # Ray raises bare ones
             said = str(error).strip().splitlines()[0]
             if not self.address:
@@ -105,7 +107,7 @@ class RayExecutor:
 
     def _check_nodes(self) -> None:
         """Refuse a cluster whose nodes have another version of vericap, or do not see the files of the run."""
-        affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+        affinity = _affinity()
         look = self._ray.remote(num_cpus=0, max_retries=1)(_look)
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         asked = {
@@ -142,7 +144,7 @@ class RayExecutor:
         items = [{"number": number, "piece": pickle.dumps(piece)} for number, piece in enumerate(pieces)]
         if not items:
             return
-        attempts = self._ray.remote(num_cpus=0)(Attempts).remote()
+        attempts = self._attempts()
         waiting: dict[int, bytes] = {}
         turn = 0
         for row in self._pipeline(work, items, attempts).iter_rows():
@@ -152,15 +154,21 @@ class RayExecutor:
                 turn += 1
         self.repeated += self._ray.get(attempts.repeated.remote())
 
+    def _attempts(self) -> Any:
+        """The counter, on the driver's node as long as that has room: it is not to go with a worker's node."""
+        here = self._ray.get_runtime_context().get_node_id()
+        kind = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Attempts)
+        return kind.options(scheduling_strategy=_affinity()(here, soft=True)).remote()
+
     def _pipeline(self, work: Callable[[Any], Any], items: list[dict[str, Any]], attempts: Any) -> Any:
         """One block per shard: what is scheduled, and done again, is a shard."""
         data, folder, count = self._ray.data, os.getcwd(), min(self.workers, len(items))
         rows = data.from_items(items, override_num_blocks=len(items))
         if not isinstance(work, Scoring):  # without networks; Ray lends the same few processes to all such rounds
             step = partial(Worker.once, work, attempts, folder)
-            return rows.map_batches(step, batch_size=1, concurrency=count, num_cpus=self.cpus, max_retries=-1)
+            return rows.map_batches(step, batch_size=1, concurrency=count, num_cpus=self.cpus)
         if self.gpus:
-            rows = rows.map_batches(partial(_read, work, folder), batch_size=1, num_cpus=1, max_retries=-1)
+            rows = rows.map_batches(partial(_read, work, folder), batch_size=1, num_cpus=1)
         return rows.map_batches(
             Worker,
             fn_constructor_args=(work, attempts, folder),
@@ -264,9 +272,27 @@ def _enter(folder: str) -> None:
         os.chdir(folder)
 
 
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Ray's C++ side tells on standard error that it will tell nothing there."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _affinity() -> Any:
+    return import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+
+
 def _library() -> Any:
-    """Ray, which sends no statistics to anybody."""
+    """Ray, which sends no statistics to anybody and keeps its log to its files."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # on a busy machine half a minute is not enough
     try:
         ray: Any = import_module("ray")

@@ -17,7 +17,7 @@ from vericap.run.filter.columns import Sources
 from vericap.run.filter.tree import Node, Share, columns, conjuncts, shares
 
 # Processor milliseconds of one text or photo by analysis, rounded from what benchmarks/speed/filter_costs.py prints
-# (those of CLIP and of Japanese graphs are estimates). Only their order matters: they need not be those of this machine.
+# (those of CLIP and of Japanese graphs are estimates). Only their order matters: they may be those of another machine.
 MILLISECONDS = {
     "ClipImages": 100.0,
     "Detections": 90.0,
