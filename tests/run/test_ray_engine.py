@@ -48,11 +48,11 @@ def vericap(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def run_files(captions: Path, output: Path, executor: RayExecutor | None = None, records: int = 10) -> FileRun:
-    with open_input(captions, records=records) as source:
-        with FileRun(source, Run(resolve(METRICS), Settings(cache="off")), Request(Output.of(str(output), []))) as work:
-            work.execute(executor)
-            work.finish()
-            return work
+    run, request = Run(resolve(METRICS), Settings(cache="off")), Request(Output.of(str(output), []))
+    with open_input(captions, records=records) as source, FileRun(source, run, request) as work:
+        work.execute(executor)
+        work.finish()
+        return work
 
 
 # --- without a cluster ----------------------------------------------------------------------------------------------
