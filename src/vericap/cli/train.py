@@ -20,11 +20,15 @@ from vericap.core.errors import UnknownName, require
 MODELS = {
     "encoder": "vericap.train.encoder.command",
     "backbone": "vericap.train.backbone.command",
+    "words": "vericap.train.words.command",
+    "verdict": "vericap.train.verdict.command",
     "vse": "vericap.train.vse.command",
     "scan": "vericap.train.scan.command",
     "faier": "vericap.train.faier.command",
     "faier-plus": "vericap.train.faier_plus.command",
+    "learn-to-eval": "vericap.train.learn_to_eval.command",
     "lm": "vericap.train.lm.command",
+    "fluency": "vericap.train.fluency.command",
     "parser": "vericap.train.parser.command",
 }
 
@@ -39,8 +43,10 @@ def run(args: argparse.Namespace) -> int:
         raise UnknownName(f"no model '{args.model}' is trained here; there are: {', '.join(MODELS)}")
     if args.model != "lm":  # counting needs no torch
         require("torch", "train", "training")
+    from vericap.cli.parsing import Parser
+
     module = import_module(MODELS[args.model])
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"vericap train {args.model}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

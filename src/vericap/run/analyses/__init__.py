@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from vericap.core.analysis import Analysis
     from vericap.run.analyses.clip import ClipImages as ClipImages
     from vericap.run.analyses.clip import ClipTexts as ClipTexts
+    from vericap.run.analyses.fluency import Fluency as Fluency
+    from vericap.run.analyses.fluency import FluencyWeights as FluencyWeights
     from vericap.run.analyses.graphs import Graphs as Graphs
     from vericap.run.analyses.graphs import KnpGraphs as KnpGraphs
     from vericap.run.analyses.graphs import PhraseVectors as PhraseVectors
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from vericap.run.analyses.meteor import MeteorTexts as MeteorTexts
     from vericap.run.analyses.models import FaierPlusWeights as FaierPlusWeights
     from vericap.run.analyses.models import FaierWeights as FaierWeights
+    from vericap.run.analyses.models import LearnToEvalWeights as LearnToEvalWeights
     from vericap.run.analyses.models import ScanWeights as ScanWeights
     from vericap.run.analyses.models import VseWeights as VseWeights
     from vericap.run.analyses.objects import Annotations as Annotations
@@ -42,16 +45,18 @@ GROUP = "vericap.analyses"  # entry points of other packages
 # Module -> its keys. A module is imported when a key of it is first asked for: BLEU must not wait for the detector.
 _HOMES = {
     "clip": ("ClipImages", "ClipTexts"),
+    "fluency": ("Fluency", "FluencyWeights"),
     "graphs": ("Graphs", "KnpGraphs", "PhraseVectors"),
     "grounding": ("Grounding", "RegionVectors", "ScanRegions", "ScanWords", "WordMeanings"),
     "japanese": ("TuplePhrases",),
     "language": ("LanguageModelScores",),
     "meteor": ("MeteorTexts",),
-    "models": ("FaierPlusWeights", "FaierWeights", "ScanWeights", "VseWeights"),
+    "models": ("FaierPlusWeights", "FaierWeights", "LearnToEvalWeights", "ScanWeights", "VseWeights"),
     "objects": ("Annotations", "Detections", "Objects"),
     "regions": ("PhotoRegions", "Regions"),
     "sentences": ("Sentences", "TokenStates"),
     "tokens": ("BleuCounts", "NGrams", "Tokens"),
+    "visual_words": ("VisualWords", "VisualWordsWeights"),
     "words": ("ObjectWords", "WordSpace"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -64,10 +69,13 @@ __all__ = [
     "Detections",
     "FaierPlusWeights",
     "FaierWeights",
+    "Fluency",
+    "FluencyWeights",
     "Graphs",
     "Grounding",
     "KnpGraphs",
     "LanguageModelScores",
+    "LearnToEvalWeights",
     "MeteorTexts",
     "NGrams",
     "ObjectWords",
@@ -83,6 +91,8 @@ __all__ = [
     "TokenStates",
     "Tokens",
     "TuplePhrases",
+    "VisualWords",
+    "VisualWordsWeights",
     "VseWeights",
     "WordMeanings",
     "WordSpace",

@@ -13,6 +13,7 @@ from vericap.core.settings import Settings
 if TYPE_CHECKING:
     from vericap.models.faier import FaierModel
     from vericap.models.faier_plus import FaierPlusModel
+    from vericap.models.learn_to_eval import LearnToEvalModel
     from vericap.models.scan import ScanModel
     from vericap.models.vse import VseModel
     from vericap.run.runtime import Runtime
@@ -93,5 +94,23 @@ class FaierPlusWeights(Weights["FaierPlusModel"]):
 
     def compute(self, batch: Batch, runtime: Runtime) -> FaierPlusModel:
         from vericap.models.faier_plus import load
+
+        return runtime.model(self.part, self.name, load)
+
+
+@dataclass(frozen=True)
+class LearnToEvalWeights(Weights["LearnToEvalModel"]):
+    part: ClassVar[str] = "learn_to_eval"
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (self.encoder,)
+
+    @property
+    def encoder(self) -> VseWeights:
+        """The image encoder it was trained over."""
+        return VseWeights(self.meta.get("encoder", "default"))
+
+    def compute(self, batch: Batch, runtime: Runtime) -> LearnToEvalModel:
+        from vericap.models.learn_to_eval import load
 
         return runtime.model(self.part, self.name, load)

@@ -1,0 +1,1 @@
+"""LearnToEval: machine captions, and the discriminator that tells them from people's."""
