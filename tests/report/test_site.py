@@ -18,7 +18,8 @@ from vericap.core.errors import InputError, VericapError
 from vericap.core.explanation import Explanation, Graph, HeatMap, Match, MissingContent, Move, WordEvidence
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
-from vericap.metrics.registry import resolve
+from vericap.metrics.registry import resolve, sets
+from vericap.report.doubts import unsupported
 from vericap.report.site import default_metrics, of_run, write_site
 from vericap.report.site.chunks import read_chunk
 from vericap.report.site.reasons import compact, evidence
@@ -71,6 +72,39 @@ def test_who_is_believed_about_a_word() -> None:
     assert evidence({"lm": Explanation("lm", words=(word("dog", 8, 0.0, "language"),))}).weak == ()
 
 
+def test_a_metric_with_a_threshold_of_its_own_is_believed() -> None:
+    words = (word("small", 2, 0.4), word("dog", 8, 0.2), word("on", 19, 0.1), word("red", 24, 0.6))
+    verdict = Explanation("verdict", words=words, facts={"doubted": [2, 19]})
+    chair = Explanation("chair", words=(word("dog", 8, 0.0), word("couch", 28, 0.0)))
+    found = evidence({"chair": chair, "verdict": verdict})
+    assert found.weak == ((2, 7), (19, 21), (28, 33))  # the verdict lets the dog pass, chair alone judges the couch
+    (own, _) = compact({"verdict": verdict, "chair": chair})
+    assert [entry[0] for entry in own["words"] if len(entry) == 6] == [2, 19]
+    assert "facts" not in own
+    assert unsupported(verdict) == ["small", "on"]
+
+
+def test_claims_and_marks_are_drawn() -> None:
+    claims = [
+        {"kind": "relation", "text": "on", "subject": "dog", "object": "couch", "support": 0.25},
+        {"kind": "attribute", "text": "red", "subject": "couch", "object": "", "support": 0.5},
+    ]
+    marks = [{"text": "dogs", "start": 2, "end": 6, "reason": "wrong form", "chance": 0.912}]
+    (one, two) = compact({
+        "verdict": Explanation("verdict", facts={"claims": claims, "fidelity": 0.5, "doubted": []}),
+        "fluency": Explanation("fluency", facts={"lowered_by": marks}, notes=("'dogs': wrong form",)),
+    })  # fmt: skip
+    assert one["claims"] == [["dog on couch", "relation", 0.25], ["red couch", "attribute", 0.5]]
+    assert two["marks"] == [[2, 6, "wrong form", 0.91]]
+    assert "facts" not in one
+    assert "facts" not in two
+
+
+def test_regions_without_an_area_are_none() -> None:
+    flat = Explanation("verdict", words=(WordEvidence("in", 0, 2, 0.5, "image", (0.0, 0.0, 0.0, 0.0)),))
+    assert compact({"verdict": flat})[0]["words"] == [[0, 2, 0.5, "i", 0]]
+
+
 def test_words_of_any_reference_are_known() -> None:
     reader = Explanation("meteor", words=(word("dog", 2, 0.0, "references"), word("cow", 8, 0.0, "references")))
     assert evidence({"meteor": reader}, ["a tree", "The Dog!"]).weak == ((8, 11),)
@@ -108,7 +142,7 @@ def test_reasons_are_small_and_said_once() -> None:
     )
     (found,) = compact({"m": one, "m2": one})
     assert found["by"] == ["m", "m2"]
-    assert found["words"] == [[2, 5, 0.12, "i", [100, 200, 500, 1000]]]
+    assert found["words"] == [[2, 5, 0.12, "i", [100, 200, 500, 1000], 1]]
     assert found["missing"] == [["cat", 0.5, "i", 0]]
     assert found["matches"] == [["dog", "dogs run", 0.5, "stem", 0]]
     assert found["moves"] == [["dog", "cat", 0.25, 0.333]]
@@ -233,6 +267,17 @@ def test_no_caption_becomes_markup(tmp_path: Path) -> None:
         )
 
 
+def test_a_report_that_was_cut_off_is_replaced_and_another_site_is_not(tmp_path: Path) -> None:
+    folder = written(tmp_path, two_systems())
+    (folder / "data" / "head.js").unlink()
+    (folder / "index.html").unlink()
+    assert (written(tmp_path, two_systems()) / "index.html").is_file()
+    for chunk in (folder / "data").iterdir():
+        chunk.unlink()
+    with pytest.raises(InputError, match="holds other files"):  # an index.html with scripts may be anybody's
+        written(tmp_path, two_systems())
+
+
 def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "thesis.tex").write_text("x")
@@ -270,8 +315,8 @@ def test_size_of_many_captions(tmp_path: Path) -> None:
 def test_default_metrics_follow_the_input() -> None:
     with_references = [Sample("1", "a dog", ("a dog",), "x.jpg")]
     names, said = default_metrics(with_references, lang="en", images=True)
-    assert {"chair", "lm", "cider-d"} <= set(names.split(","))
-    assert "cider-d" in said
+    assert set(names.split(",")) == set(sets()["recommended"]) - {"jaspice"}
+    assert "the set recommended" in said
     alone, _ = default_metrics([Sample("1", "a dog")], lang="en", images=False)
     assert all("references" not in m.needs and "image" not in m.needs for m in resolve(alone))
     japanese, _ = default_metrics([Sample("1", "犬", ("犬",))], lang="ja", images=False)
@@ -322,7 +367,7 @@ def test_results_report_and_show_themselves(tmp_path: Path) -> None:
     assert f"{float(result.corpus['rouge-l']):.4f}" in result._repr_html_()
     found = vericap.compare({"<b>": ["a dog", "a cat"], "b": ["a cow", "a cat"]}, [["a dog"], ["a cat"]], "rouge-l")
     assert "&lt;b&gt;" in found._repr_html_()
-    assert "<b>" not in found._repr_html_()
+    assert '<td align="left"><b>' not in found._repr_html_()  # the best value is bold, a system's name is a text
     assert str(found).startswith("system")
     assert found.report(tmp_path / "two").is_file()
     assert read_chunk(tmp_path / "two", "head")["systems"] == ["<b>", "b"]

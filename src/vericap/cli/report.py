@@ -5,7 +5,8 @@ vericap report base=base.json new=new.json --references captions_val2014.json --
 vericap report scores.jsonl --images photos/ --output report/        # what `score --explain --output` has written
 
 Several inputs are systems that are compared; the first is the one the others are tested against. Without --metrics the
-report takes the scores that the inputs hold, else what they allow.
+report takes the scores that the inputs hold, else what they allow of the set recommended (fidelity, adequacy, fluency,
+verdict, chair, cider-d, spice).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from vericap.cli import common
 from vericap.cli.compare import label
+from vericap.core.errors import VericapError
 from vericap.core.samples import Sample
 from vericap.io import Loaded, load_systems
 from vericap.metrics.registry import resolve
@@ -77,6 +79,9 @@ def _scored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content:
         samples = [sample for one in loaded.values() for sample in one.samples]
         carried = any(sample.photo is not None for sample in samples)
         args.metrics, said = default_metrics(samples, lang=args.lang, images=settings.shows_images or carried)
+        if not args.metrics:
+            raise VericapError("the input allows no metric of the set recommended: give photos (`images=DIR`), "
+                               "references (`references=FILE`) or names (`metrics=NAMES`)")  # fmt: skip
         if not args.quiet:
             common.say(f"note: {said}")
     run = Run(resolve(args.metrics, code=True), settings)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from vericap.core.explanation import Explanation, Match
 from vericap.core.layout import wrapped
 from vericap.core.samples import Sample
+from vericap.report.doubts import unlikely, unsupported
 from vericap.run.results import Result
-from vericap.text.stopwords import ENGLISH
 
 _SHOWN = 6  # items of one kind on a line
-_UNSUPPORTED = 0.3  # support below which a word is named
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
@@ -71,13 +70,10 @@ _WEAK = "not supported:"
 
 def told(explanation: Explanation) -> Iterator[str]:
     """An explanation in a few short lines."""
-    weak = [
-        word.text
-        for word in explanation.words
-        if word.support is not None and word.support < _UNSUPPORTED and word.text.lower() not in ENGLISH
-    ]
-    if weak:
+    if weak := unsupported(explanation):
         yield f"{_WEAK} {_some(weak)}"
+    if odd := unlikely(explanation):
+        yield f"reads oddly: {_some(odd)}"
     if explanation.missing:
         yield f"left out: {_some([item.text for item in explanation.missing])}"
     matched = [_pair(match) for match in explanation.matches if match.reference]

@@ -65,8 +65,9 @@ class Missing(BaseModel):
 
 
 class Check(Scores):
-    """A caption at a glance. Numbers are null where this installation has no metric of that name."""
+    """A caption at a glance. The verdict's numbers are null without a photo or in a language it does not read."""
 
+    caption: str
     fidelity: float | None
     adequacy: float | None
     fluency: float | None
@@ -74,6 +75,8 @@ class Check(Scores):
     words: list[Word]
     sentences: list[Sentence]
     missing: list[Missing]
+    not_supported: list[str] = Field(description="words that the photo (or the references) do not bear out")
+    notes: list[str] = Field(description="what else there is to know, such as why the caption reads badly")
 
 
 class OneMetric(BaseModel):

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from vericap.core.errors import InputError
+from vericap.core.paths import no_such_file
 from vericap.report.site.build import INDEX, SCRIPTS, STYLE
 from vericap.report.site.photos import LARGE, LARGE_QUALITY, webp
 from vericap.report.site.stored import StoredScores, explanation
@@ -48,7 +49,7 @@ class Shown:
         if path is None:
             return cls()
         if not path.exists():
-            raise InputError(f"{path}: no such file or folder")
+            raise InputError(no_such_file(path))
         if (path / INDEX).is_file() and (path / "data" / "head.js").is_file():
             return cls(report=path.resolve())
         return cls(scores=ScoreTable.of(path), images=images)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from vericap.core.errors import InputError
 from vericap.core.explanation import Explanation
 from vericap.report.site import summary
 from vericap.report.site.aspects import JUDGES, SURE, ordered
-from vericap.report.site.chunks import rounded, write_chunk, write_text
+from vericap.report.site.chunks import CALL, rounded, write_chunk, write_text
 from vericap.report.site.content import Content
 from vericap.report.site.photos import EACH, Photos
 from vericap.report.site.reasons import Evidence, compact, evidence
@@ -29,6 +30,8 @@ from vericap.run.progress import Bar
 INDEX = "index.html"
 SCRIPTS = ("words.js", "data.js", "draw.js", "overview.js", "captions.js", "caption.js", "main.js")
 STYLE = "style.css"
+_FILES = {INDEX, STYLE, *SCRIPTS}
+_NUMBERED = re.compile(r"data/[a-z]+(-\d+)?\.js|photos/\d+\.webp")
 ROWS = 16  # captions whose reasons are in one chunk
 PIECE = 256  # captions whose reasons are computed together
 LISTED = 40  # words and things left out that the first view lists
@@ -82,19 +85,31 @@ def write_site(
 
 
 def prepared(folder: Path) -> Path:
-    """The folder of a report. Only an older report is written over."""
+    """The folder of a report. Only an older report, whole or cut off, is written over."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; a report needs a folder (`output=DIR`)")
-    if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / "data" / "head.js").is_file():
+    if folder.is_dir():
+        held = [path for path in folder.rglob("*") if not path.is_dir()]
+        if held and not _is_report(folder, held):
             raise InputError(f"{folder}: the folder holds other files; name a new one with `output=DIR`, or empty it")
-        for old in (*(folder / "data").glob("*.js"), *(folder / "photos").glob("*.webp")):
+        for old in held:
             old.unlink()
     try:
         (folder / "data").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from error
     return folder
+
+
+def _is_report(folder: Path, held: Sequence[Path]) -> bool:
+    """Whether the files of a folder are those of a report and nothing else: its chunks tell it from another site."""
+    names = [path.relative_to(folder).as_posix() for path in held]
+    chunks = [folder / name for name in names if name.startswith("data/")]
+    return (
+        all(name in _FILES or _NUMBERED.fullmatch(name) for name in names)
+        and bool(chunks)
+        and all(path.read_bytes()[: len(CALL)] == CALL.encode() for path in chunks)
+    )
 
 
 def _asset(name: str) -> str:

@@ -5,7 +5,8 @@ const Caption = (() => {
   const { el, svg, number } = Draw;
   const say = Words.say;
   const head = vericapReport.head;
-  const WEAK = 0.3;
+  const WEAK = 0.3; // grade below which a match is drawn as none
+  const VERDICT = ["verdict", "fidelity", "adequacy", "fluency"];
   const BOXES = ["verdict", "fidelity", "chair", "vifidel", "reo-relevance", "faier-plus", "faier"]; // whose regions are drawn first
   const SMALL = new Set("and are but for from her his its off out over that the their them they this was were with into onto near some something".split(" "));
   let chosen = ""; // whose evidence colours the words; empty: all metrics together
@@ -46,18 +47,22 @@ const Caption = (() => {
   function evidence(reasons) {
     const spans = new Map();
     for (const reason of reasons) {
-      for (const [start, end, support, source, box] of reason.words || []) {
+      for (const [start, end, support, source, box, low] of reason.words || []) {
         const key = `${start}-${end}`;
-        if (!spans.has(key)) spans.set(key, { start, end, entries: [] });
-        for (const name of reason.by) spans.get(key).entries.push({ name, support, source, box });
+        if (!spans.has(key)) spans.set(key, { start, end, entries: [], marks: [] });
+        for (const name of reason.by) spans.get(key).entries.push({ name, support, source, box, low: Boolean(low) });
       }
     }
-    for (const span of spans.values()) span.entries.sort((a, b) => first(a.name) - first(b.name));
+    const marks = reasons.flatMap((reason) => reason.marks || []);
+    for (const span of spans.values()) {
+      span.entries.sort((a, b) => first(a.name) - first(b.name));
+      span.marks = marks.filter(([start, end]) => start < span.end && span.start < end);
+    }
     return [...spans.values()].sort((a, b) => a.start - b.start || b.end - a.end);
   }
 
   function weak(rows, row, span) {
-    if (chosen) { const own = span.entries.find((one) => one.name === chosen); return own ? own.support !== null && own.support < WEAK : false; }
+    if (chosen) return span.entries.some((one) => one.name === chosen && one.low);
     const spans = rows.weak[row];
     for (let at = 0; at < spans.length; at += 2) if (spans[at] === span.start && spans[at + 1] === span.end) return true;
     return false;
@@ -70,7 +75,8 @@ const Caption = (() => {
     const judged = used.filter((one) => one.support !== null);
     const box = document.getElementById("evidence");
     box.replaceChildren(el("strong", { class: isWeak ? "weak" : "" }, text), ...(isWeak ? [el("span", { class: "tag alert" }, say("not_supported"))] : []),
-      ...(judged.length ? judged.map((one) => el("span", { class: one.support < WEAK ? "pill wrong" : "pill" }, el("span", {}, one.name), el("b", {}, one.support.toFixed(2)), one.source ? el("small", {}, say(`source_${one.source}`)) : null)) : [el("span", { class: "faint" }, say("word_none"))]));
+      ...span.marks.map(([, , why, chance]) => el("span", { class: "tag odd" }, `${why} (${Math.round(100 * chance)} %)`)),
+      ...(judged.length ? judged.map((one) => el("span", { class: one.low ? "pill wrong" : "pill" }, el("span", {}, one.name), el("b", {}, one.support.toFixed(2)), one.source ? el("small", {}, say(`source_${one.source}`)) : null)) : [el("span", { class: "faint" }, say("word_none"))]));
   }
 
   function words(rows, row, spans) {
@@ -83,7 +89,7 @@ const Caption = (() => {
       const isWeak = weak(rows, row, span);
       const show = () => tellWord(text, span, isWeak);
       parts.push(letters.slice(done, span.start).join(""),
-        el("button", { type: "button", class: isWeak ? "word weak" : "word", onmouseenter: show, onfocus: show, onclick: show, "aria-describedby": "evidence" }, text, isWeak ? el("span", { class: "unseen" }, ` (${say("not_supported")})`) : null));
+        el("button", { type: "button", class: isWeak ? "word weak" : span.marks.length ? "word odd" : "word", onmouseenter: show, onfocus: show, onclick: show, "aria-describedby": "evidence" }, text, isWeak ? el("span", { class: "unseen" }, ` (${say("not_supported")})`) : null));
       done = span.end;
     }
     return [...parts, letters.slice(done).join("")];
@@ -100,6 +106,17 @@ const Caption = (() => {
   }
 
   // --- scores ---
+
+  // The verdict and its three questions beside the photo.
+  function bars(rows, row) {
+    const own = VERDICT.map((name) => head.metrics.find((metric) => metric.name.split(":")[0] === name)).filter(Boolean);
+    if (!own.length) return null;
+    return el("dl", { class: "card bars", id: "bars" }, own.map((metric) => {
+      const value = rows.scores[metric.name][row];
+      return el("div", { class: metric.aspect }, el("dt", {}, say(metric.aspect)), el("dd", { class: "value" }, value === null ? "–" : number(value, 2)),
+        el("dd", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${100 * (value === null ? 0 : Captions.share(metric, value))}%` } })));
+    }));
+  }
 
   function scores(rows, row) {
     const groups = ["verdict", "fidelity", "adequacy", "fluency", "references"].map((aspect) => [aspect, head.metrics.filter((own) => own.aspect === aspect)]);
@@ -136,6 +153,20 @@ const Caption = (() => {
     return panel(say("by_word"), say("by_word_hint"), el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": say("by_word") }, el("table", { class: "byword" },
       el("thead", {}, el("tr", {}, el("td", {}), own.map((span) => el("th", { scope: "col" }, letters.slice(span.start, span.end).join(""))))),
       el("tbody", {}, lines.map((reason) => el("tr", {}, el("th", { scope: "row" }, heading(reason)), cells(reason)))))));
+  }
+
+  // Several sentences are judged apart: which of them is at fault?
+  function sentences(rows, row, reasons) {
+    const letters = Array.from(rows.text[row]);
+    return reasons.filter((reason) => (reason.sentences || []).length > 1).map((reason) => panel(`${say("by_sentence")} · ${heading(reason)}`, "", el("ol", { class: "graded" }, reason.sentences.map(([start, end, support]) => graded(letters.slice(start, end).join(""), support, "")))));
+  }
+
+  const graded = (text, support, kind) => el("li", {}, el("span", { lang: head.lang }, text), el("span", { class: "faint" }, kind), el("span", { class: "value" }, support === null ? "–" : number(support, 2)),
+    el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${100 * (support || 0)}%` } })));
+
+  // What the caption says of things: attributes, numbers, actions, relations; the least supported first.
+  function claims(reasons) {
+    return reasons.filter((reason) => reason.claims).map((reason) => panel(`${say("claims")} · ${heading(reason)}`, say("claims_hint"), el("ul", { class: "graded" }, [...reason.claims].sort((a, b) => a[2] - b[2]).map(([text, kind, support]) => graded(text, support, kind)))));
   }
 
   function transports(reasons) {
@@ -194,7 +225,7 @@ const Caption = (() => {
   }
 
   function facts(reasons) {
-    const shown = reasons.map((reason) => [reason, [...(reason.notes || []).map((text) => ["", text]), ...(reason.facts || []).filter(([name]) => !["matched", "ngrams"].includes(name))]]).filter(([, own]) => own.length);
+    const shown = reasons.map((reason) => [reason, [...(reason.marks ? [] : reason.notes || []).map((text) => ["", text]), ...(reason.facts || []).filter(([name]) => !["matched", "ngrams"].includes(name))]]).filter(([, own]) => own.length);
     if (!shown.length) return null;
     return panel(say("facts"), "", el("dl", {}, shown.map(([reason, own]) => [el("dt", {}, heading(reason)), own.map(([name, text]) => el("dd", {}, name ? el("span", { class: "faint" }, `${name}: `) : null, text))])));
   }
@@ -224,13 +255,15 @@ const Caption = (() => {
     const counted = rows.gone[row].map((place) => rows.vocabulary[place]);
     const main = gone.filter((one) => one.source === "i" || counted.includes(one.text.toLowerCase()));
     const rest = gone.filter((one) => !main.includes(one));
+    const odd = [...new Set(detail.reasons.filter((reason) => reason.marks).flatMap((reason) => reason.notes || []))];
     const others = rows.siblings[rows.item[row]].filter((other) => other !== row);
     return [
-      el("div", { class: "left" }, photo(rows, row), el("p", { id: "region-name", class: "regionname", "aria-hidden": "true" })),
+      el("div", { class: "left" }, photo(rows, row), el("p", { id: "region-name", class: "regionname", "aria-hidden": "true" }), bars(rows, row)),
       el("div", { class: "right" },
         el("section", { class: "card lead", "aria-labelledby": "candidate-title" },
           el("h1", { id: "candidate-title" }, head.systems.length > 1 ? Overview.key(head.systems[rows.system[row]], rows.system[row]) : say("candidate"), el("span", { class: "faint" }, rows.ids[rows.item[row]])),
           text,
+          odd.length ? el("p", { class: "reads" }, el("b", {}, say("reads")), " ", odd.join(" · ")) : null,
           rows.problem[row] !== undefined ? el("p", { class: "notice" }, `${say("problem")}: ${rows.problem[row]}`) : null,
           judges.length ? [el("p", { id: "evidence", class: "evidence", "aria-live": "polite" }, el("span", { class: "faint" }, say("hover"))), el("label", { for: "judge", class: "judge" }, el("span", {}, say("judged_by")), judge)] : null),
         gone.length ? el("section", { class: "card", "aria-labelledby": "gone-title" }, el("h2", { id: "gone-title" }, say("left_out")), chips(main),
@@ -238,7 +271,7 @@ const Caption = (() => {
         detail.references.length ? el("section", { class: "card", "aria-labelledby": "references-title" }, el("h2", { id: "references-title" }, say("reference_texts")),
           el("ol", { class: "reference-list", lang: head.lang }, detail.references.map((one) => el("li", {}, missingIn(one, gone.map((item) => item.text), said))))) : null,
         others.length ? el("section", { class: "card", "aria-labelledby": "others-title" }, el("h2", { id: "others-title" }, say("others")), el("ul", { class: "plain" }, others.map((other) => el("li", {}, el("a", { href: State.link("caption", { ...state, row: State.named(rows, other) }) }, Overview.key(head.systems[rows.system[other]], rows.system[other])), el("span", { lang: head.lang }, Captions.marked(rows.text[other], rows.weak[other])))))) : null),
-      el("div", { class: "below" }, [scores(rows, row), byWord(rows, row, detail.reasons, spans), transports(detail.reasons), graphs(detail.reasons, detail.references), ngrams(detail.reasons), heats(detail.reasons), matches(detail.reasons), facts(detail.reasons)]),
+      el("div", { class: "below" }, [scores(rows, row), sentences(rows, row, detail.reasons), claims(detail.reasons), byWord(rows, row, detail.reasons, spans), transports(detail.reasons), graphs(detail.reasons, detail.references), ngrams(detail.reasons), heats(detail.reasons), matches(detail.reasons), facts(detail.reasons)]),
     ];
   }
 

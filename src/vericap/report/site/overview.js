@@ -10,6 +10,12 @@ const Overview = (() => {
   const key = (name, series) => el("span", { class: "key" }, svg("svg", { viewBox: "0 0 22 8", class: "swatch", "aria-hidden": "true" }, svg("path", { d: "M0 4H22", class: `steps s${series}` })), name);
   const legend = () => (head.systems.length > 1 ? el("p", { class: "legend" }, head.systems.map(key)) : null);
 
+  // The verdict and its three questions for one system.
+  function answers(series) {
+    const own = ASPECTS.map((aspect) => head.metrics.find((metric) => metric.name.split(":")[0] === aspect)).filter((metric) => metric && metric.systems[series].value !== null);
+    return own.length ? el("span", { class: "minis" }, own.map((metric) => { const { value } = metric.systems[series]; return el("span", { class: "mini" }, el("span", { class: "name" }, say(metric.aspect)), el("span", { class: "value" }, number(value, 2)), el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${100 * Math.min(1, Math.max(0, value))}%` } }))); })) : null;
+  }
+
   function glance() {
     if (!head.judges.length) return null;
     const each = head.captions / head.systems.length;
@@ -19,7 +25,7 @@ const Overview = (() => {
         return el("a", { class: "card stat", href: State.link("captions", { system: head.systems.length > 1 ? name : "", weak: "*", sort: "weak" }) },
           head.systems.length > 1 ? el("span", { class: "who" }, key(name, series)) : null,
           el("strong", {}, `${share} %`), el("span", {}, say("glance")),
-          el("span", { class: "meter", "aria-hidden": "true" }, el("span", { style: { width: `${share}%` } })));
+          el("span", { class: "meter", "aria-hidden": "true" }, el("span", { style: { width: `${share}%` } })), answers(series));
       })),
       el("p", { class: "faint" }, say("glance_by", head.judges.join(", "))));
   }

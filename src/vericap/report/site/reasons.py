@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from vericap.core.explanation import Box, Explanation, HeatMap
-from vericap.report.site.aspects import JUDGES, OMISSIONS, READERS, SURE, ordered
+from vericap.report.doubts import DOUBTED, judged
+from vericap.report.site.aspects import ASPECTS, JUDGES, OMISSIONS, READERS, SURE, ordered
 from vericap.text.stopwords import ENGLISH
 
-UNSUPPORTED = 0.3  # support below which a word is called unsupported; `--explain` in the terminal uses the same
 IN_REFERENCES = 0.5  # support by a metric that reads references from which on they are said to have a word
+CLAIMS, MARKS = "claims", "lowered_by"  # facts of the verdict (what a caption says of things) and of fluency
+_DRAWN = {CLAIMS, MARKS, DOUBTED, *ASPECTS}  # facts that other parts of the page show
+_CLAIMS = 20  # of one caption
 _MISSING, _MATCHES, _MOVES, _GRAPHS, _REGIONS, _WORDS = 12, 20, 30, 6, 6, 40  # most of each, for one metric
 _MOST_GONE = 6  # things left out that a caption is counted under
 _FACTS = 160  # letters of a fact
@@ -37,13 +40,11 @@ def evidence(reasons: Mapping[str, Explanation], references: Sequence[str] = ())
     `JUDGES` finds weak are unsupported unless a reference has them. Where none of these metrics says anything of the
     caption, words that no reference has are named.
     """
-    sure, seen, read = (
-        _support(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS)
-    )
+    sure, seen, read = (_first(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS))
     looked = bool(sure or seen)
     known = _known((reasons[name] for name in ordered(reasons, READERS)), references)
-    graded = {span: value for span, value in (seen if looked else read).items() if span not in known}
-    weak = tuple(sorted(span for span, value in (graded | sure).items() if value < UNSUPPORTED))
+    graded = {span: doubted for span, doubted in (seen if looked else read).items() if span not in known}
+    weak = tuple(sorted(span for span, doubted in (graded | sure).items() if doubted))
     names = ordered(reasons, (*SURE, *JUDGES) if looked else READERS)
     judges = tuple(name for name in names if reasons[name].words)
     return Evidence(weak, _gone(reasons), judges)
@@ -59,13 +60,13 @@ def _gone(reasons: Mapping[str, Explanation]) -> tuple[str, ...]:
     return ()
 
 
-def _support(found: Iterable[Explanation]) -> dict[tuple[int, int], float]:
-    support: dict[tuple[int, int], float] = {}
+def _first(found: Iterable[Explanation]) -> dict[tuple[int, int], bool]:
+    """Whether each word is unsupported by the first metric that judges it."""
+    first: dict[tuple[int, int], bool] = {}
     for explanation in found:
-        for word in explanation.words:
-            if word.support is not None and word.source != "language" and word.text.lower() not in ENGLISH:
-                support.setdefault((word.start, word.end), word.support)
-    return support
+        for span, doubted in judged(explanation).items():
+            first.setdefault(span, doubted)
+    return first
 
 
 def _known(found: Iterable[Explanation], references: Sequence[str]) -> set[tuple[int, int]]:
@@ -107,9 +108,11 @@ def _undrawn(own: dict[str, Any], drawn: set[str]) -> dict[str, Any]:
 
 def _one(found: Explanation) -> dict[str, Any]:
     missing = sorted(found.missing, key=lambda item: -item.weight)[:_MISSING]
+    doubted = {span for span, low in judged(found).items() if low}
     parts: dict[str, Any] = {
         "words": [
-            [word.start, word.end, _short(word.support), word.source[:1], _box(word.region)]
+            [word.start, word.end, _short(word.support), word.source[:1], _box(word.region),
+             *([1] if (word.start, word.end) in doubted else [])]
             for word in found.words
             if word.support is not None or word.region is not None
         ],
@@ -126,11 +129,21 @@ def _one(found: Explanation) -> dict[str, Any]:
             for graph in found.graphs[:_GRAPHS]
         ],
         "heat": [_heat(item) for item in found.heatmaps[:1] if item.columns and item.values],
+        "claims": [_claim(item) for item in found.facts.get(CLAIMS, ())[:_CLAIMS]],
+        "marks": [[item["start"], item["end"], item["reason"], _short(item["chance"])]
+                  for item in found.facts.get(MARKS, ())],
         "notes": list(found.notes),
         "facts": _facts(found.facts),
     }  # fmt: skip
     parts["moves"] = parts["moves"][:_MOVES]
     return {name: value for name, value in parts.items() if value}
+
+
+def _claim(item: Mapping[str, Any]) -> list[Any]:
+    """What a caption says of a thing, in its order, of what kind it is, and its support."""
+    subject, text, other = item["subject"], item["text"], item["object"]
+    said = (text, subject) if item["kind"] in ("attribute", "count") else (subject, text, other)
+    return [" ".join(word for word in said if word), item["kind"], _short(item["support"])]
 
 
 def _heat(found: HeatMap) -> list[Any]:
@@ -148,7 +161,7 @@ def _facts(facts: Mapping[str, Any]) -> list[list[str]]:
     """Facts as short texts; lists of one entry per word would repeat what other parts show."""
     found = []
     for name, value in facts.items():
-        text = _told(value)
+        text = "" if name in _DRAWN else _told(value)
         if text and len(text) <= _FACTS:
             found.append([name.replace("_", " "), text])
     return found
@@ -172,5 +185,6 @@ def _short(value: float | None, digits: int = 2) -> float | None:
 
 
 def _box(region: Box | None) -> list[int] | int:
-    """Corners in thousandths of the photo's sides; 0 where there is no region."""
-    return 0 if region is None else [round(1000 * min(1.0, max(0.0, float(share)))) for share in region]
+    """Corners in thousandths of the photo's sides; 0 where there is no region, or one without an area."""
+    corners = [round(1000 * min(1.0, max(0.0, float(share)))) for share in region or ()]
+    return corners if corners and corners[0] < corners[2] and corners[1] < corners[3] else 0

@@ -42,19 +42,7 @@ const State = (() => {
     Words.basis(found.head.looked || !found.head.judges.length);
     const parts = Caption.content(rows, 0, found.detail, {});
     Words.basis(true);
-    box.replaceChildren(...[strip(found), el("div", { class: "one" }, parts)].filter(Boolean));
-  }
-
-  // The verdict's numbers, where this installation has them.
-  function strip(found) {
-    const { el, number } = Draw;
-    const own = ["verdict", "fidelity", "adequacy", "fluency"].map((name) => found.head.metrics.find((metric) => metric.name === name)).filter(Boolean);
-    if (!own.length) return null;
-    return el("dl", { class: "strip" }, own.map((metric) => {
-      const value = found.rows.scores[metric.name][0];
-      return el("div", { class: `card ${metric.name}` }, el("dt", {}, Words.say(metric.aspect)), el("dd", {}, el("strong", {}, value === null ? "–" : number(value, 2)),
-        el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${100 * (value === null ? 0 : Captions.share(metric, value))}%` } }))));
-    }));
+    box.replaceChildren(el("div", { class: "one" }, parts));
   }
 
   return { VIEWS, now, link, go, tell, warn, failed, named, ask, draw };
