@@ -35,9 +35,9 @@ def test_pieces_merge_to_the_whole(tmp_path_factory, one, two, count) -> None:
     folder: Path = tmp_path_factory.mktemp("states")
     merged = []
     for number, state in enumerate((first, second)):
-        states.save({"cider-d": state}, folder / f"{number}.npz", count)
+        states.save({"cider-d": state}, folder / f"{number}.states", count)
     for piece in range(count):
-        parts = [states.load(folder / f"{number}.npz", piece)["cider-d"] for number in (0, 1)]
+        parts = [states.load(folder / f"{number}.states", piece)["cider-d"] for number in (0, 1)]
         merged.append(states.trimmed(metric.merge(parts)))
     found = metric.merge(merged)
     assert found.images == whole.images
@@ -59,9 +59,9 @@ def test_what_cannot_be_stored_is_told() -> None:
 def test_given_tables_are_named_and_not_copied(tmp_path: Path) -> None:
     (metric,) = resolve("cider-d:df=coco-val")
     state = metric.prepare(batch([("a dog", ["a dog"])]))
-    states.save({"x": state}, tmp_path / "x.npz", 16)
-    assert (tmp_path / "x.npz").stat().st_size < 5000
-    assert states.load(tmp_path / "x.npz", 7)["x"] is state
+    states.save({"x": state}, tmp_path / "x.states", 16)
+    assert (tmp_path / "x.states").stat().st_size < 5000
+    assert states.load(tmp_path / "x.states", 7)["x"] is state
 
 
 @pytest.mark.parametrize(

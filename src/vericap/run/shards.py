@@ -185,7 +185,7 @@ def survey(job: Job, task: Task) -> dict[str, Any]:
     write_atomically(np_file, lambda file: _save_keys(file, found))
     if states and stored.storable(states):
         pieces = PIECES if stored.divisible(list(states.values())) else 1
-        write_atomically(job.file("states", number, "npz"), lambda file: stored.save(states, file, pieces))
+        write_atomically(job.file("states", number, "states"), lambda file: stored.save(states, file, pieces))
         record["pieces"] = pieces
         record["stored"] = True
         write_record(job.file("survey", number), record)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from io import BufferedReader
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,6 +26,7 @@ _KINDS: dict[str, Any] = {
     "DocumentFrequency": DocumentFrequency,
     "NGramTree": NGramTree,
 }  # a file may name these classes and no others
+_ALIGNED = 64  # bytes: where arrays may begin
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -35,19 +40,55 @@ def storable(states: States) -> bool:
 
 
 def save(states: States, path: Path, pieces: int = 1) -> None:
-    """Write states to a file, in pieces that can be read and merged one by one."""
+    """Write states to a file, in pieces that can be read and merged one by one.
+
+    The file is a line of JSON, which says where each array begins, and the arrays as they are in memory.
+    """
     arrays: dict[str, Array] = {}
     split = {label: pieces_of(state, pieces) for label, state in states.items()}
-    layout = json.dumps({label: [_encode(piece, arrays) for piece in own] for label, own in split.items()})
+    layout = {label: [_encode(piece, arrays) for piece in own] for label, own in split.items()}
+    begin, places = 0, {}
+    for name, array in arrays.items():
+        places[name] = (begin, array.dtype.str, array.shape)
+        begin += array.nbytes + -array.nbytes % _ALIGNED
+    head = json.dumps({"layout": layout, "arrays": places}).encode()
     with path.open("wb") as stream:
-        np.savez(stream, layout=np.frombuffer(layout.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+        stream.write(head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n")
+        for array in arrays.values():
+            stream.write(np.ascontiguousarray(array).data)
+            stream.write(bytes(-array.nbytes % _ALIGNED))
 
 
 def load(path: Path, piece: int = 0) -> dict[str, Any]:
-    """Read states, or one piece of them, from a file."""
-    with np.load(path, allow_pickle=False) as stored:
-        layout = json.loads(stored["layout"].tobytes())
-        return {label: _decode(own[piece], stored) for label, own in layout.items()}
+    """Read states, or one piece of them, from a file; processes share the memory of its arrays."""
+    with path.open("rb") as stream:
+        head = stream.readline()
+        found = json.loads(head)
+        stored = _Stored(_content(stream), len(head), found["arrays"])
+    return {label: _decode(own[piece], stored) for label, own in found["layout"].items()}
+
+
+def _content(stream: BufferedReader) -> mmap | bytes:
+    """A file's bytes; on Windows, which does not remove a mapped file, they are read."""
+    if os.name == "posix":
+        return mmap(stream.fileno(), 0, access=ACCESS_READ)
+    stream.seek(0)
+    return stream.read()
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The arrays of a file by name."""
+
+    content: mmap | bytes
+    begin: int  # of the first array
+    places: Mapping[str, tuple[int, str, list[int]]]
+
+    def __getitem__(self, name: str) -> Array:
+        offset, kind, shape = self.places[name]
+        dtype = np.dtype(kind)
+        found = np.frombuffer(self.content, dtype, math.prod(shape), self.begin + offset)
+        return found.reshape(shape)
 
 
 def divisible(state: Any) -> bool:
@@ -133,7 +174,7 @@ def _encode(value: Any, arrays: dict[str, Array]) -> Any:
     raise TypeError(f"a {type(value).__name__} is not written to disk")
 
 
-def _decode(item: Any, arrays: Any) -> Any:
+def _decode(item: Any, arrays: _Stored) -> Any:
     if not isinstance(item, dict):
         return item
     if "given" in item:

@@ -233,15 +233,15 @@ def _merged_states(
     carried = [record["states"] for record in surveys if "states" in record]
     if carried:  # of a metric from elsewhere
         return {m.label: stored.trimmed(m.merge([part[m.label] for part in carried])) for m in job.later}
-    target = job.file("merged", 0, "npz")
+    target = job.file("merged", 0, "states")
     if target.exists():
         return target
-    files = [job.file("states", number, "npz") for number, record in enumerate(surveys) if record.get("stored")]
+    files = [job.file("states", number, "states") for number, record in enumerate(surveys) if record.get("stored")]
     pieces = next(record["pieces"] for record in surveys if record.get("stored"))
     each, level = [files] * pieces, 1
     while len(each[0]) > 1 or level == 1:
         tasks = [
-            Merge(tuple(own[start : start + _FAN]), job.folder / f"merged-{level}-{piece}-{start}.npz",
+            Merge(tuple(own[start : start + _FAN]), job.folder / f"merged-{level}-{piece}-{start}.states",
                   piece if level == 1 else 0, trim=len(own) <= _FAN)
             for piece, own in enumerate(each)
             for start in range(0, len(own), _FAN)
@@ -252,7 +252,7 @@ def _merged_states(
     # Not here: memory that the driver has once taken it would hold to the end.
     list(executor.map(partial(merge_states, job), [Merge(tuple(own[0] for own in each), target)]))
     if not keep:
-        for file in job.folder.glob("merged-[1-9]*-*.npz"):
+        for file in job.folder.glob("merged-[1-9]*-*.states"):
             file.unlink()
     return target
 

@@ -103,7 +103,7 @@ class DocumentFrequency:
         words = np.array([numbers.get(word, -1) for word in grams.vocabulary], dtype=np.int64)
         place = np.full(len(grams), -1, dtype=np.int64)
         span, tree = max(len(self.tree.vocabulary), 1), grams.tree
-        for order, (keys, places) in enumerate(self._sorted):
+        for order, (keys, by_key) in enumerate(self._sorted):
             asked = slice(grams.starts[order], grams.starts[order + 1])
             word = words[tree.last[asked]]
             before = np.full(len(word), 0, dtype=np.int64) if order == 0 else place[tree.prefix[asked]] + 1
@@ -112,7 +112,8 @@ class DocumentFrequency:
                 break
             wanted = np.where(known, before * span + word, -1)
             where = np.minimum(_search(keys, wanted), len(keys) - 1)
-            place[asked] = np.where(keys[where] == wanted, places[where], -1)
+            here = (where if by_key is None else by_key[where]) + self.tree.starts[order]
+            place[asked] = np.where(keys[where] == wanted, here, -1)
         return np.where(place >= 0, self.counts[np.maximum(place, 0)], 0).astype(np.int32)
 
     @cached_property
@@ -121,16 +122,22 @@ class DocumentFrequency:
         return {word: number for number, word in enumerate(self.tree.vocabulary)}
 
     @cached_property
-    def _sorted(self) -> list[tuple[Ints, Ints]]:
-        """Of each order the keys of its n-grams in ascending order, and the n-gram of each key."""
+    def _sorted(self) -> list[tuple[Ints, Ints | None]]:
+        """Of each order the keys of its n-grams in ascending order, and the n-gram of each key.
+
+        Merged n-grams are in this order already (None), and there may be millions of them.
+        """
         tree = self.tree
         span = max(len(tree.vocabulary), 1)
-        found = []
+        found: list[tuple[Ints, Ints | None]] = []
         for order in range(ORDERS):
             own = slice(tree.starts[order], tree.starts[order + 1])
             keys = (tree.prefix[own].astype(np.int64) + 1) * span + tree.last[own]
-            by_key = np.argsort(keys, kind="stable")
-            found.append((keys[by_key], by_key + tree.starts[order]))
+            if (keys[1:] > keys[:-1]).all():
+                found.append((keys, None))
+            else:
+                by_key = np.argsort(keys, kind="stable")
+                found.append((keys[by_key], by_key))
         return found
 
     def at_least(self, count: int) -> DocumentFrequency:
