@@ -154,3 +154,16 @@ def test_commands(everything: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "NAME=DIR" in capsys.readouterr().err
     assert main(["reproduce", "vifidel-table-2", "--data", str(tmp_path)]) == 2
     assert "--data-folder DIR" in capsys.readouterr().err
+
+
+def test_several_are_printed_and_kept_for_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    kept, file = tmp_path / "scores", tmp_path / "both.csv"
+    words = ["reproduce", "vifidel-figure-5", "vifidel-figure-5", "--data", str(tmp_path), "-q"]
+    assert main([*words, "--figures", str(tmp_path / "drawn"), "--resume", str(kept), "-o", str(file)]) == 0
+    assert capsys.readouterr().out.count("objects join the image") == 2
+    assert (tmp_path / "drawn" / "vifidel-figure-5.png").stat().st_size > 5000
+    assert (kept / "experiments" / "vifidel-figure-5.json").is_file()
+    assert file.read_text("utf-8").count("a cat sits on a table") == 2
+    assert main([*words, "--figure", "x.png"]) == 2
+    assert "--figures DIR" in capsys.readouterr().err

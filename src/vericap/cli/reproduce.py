@@ -2,6 +2,7 @@
 
 vericap reproduce list
 vericap reproduce faier-table-3
+vericap reproduce vifidel-table-5 vifidel-table-6 vifidel-figure-4 --resume scores/ --figures pictures/
 vericap reproduce faier-figure-4 --model faier-1=runs/faier-1 --model faier-4=runs/faier-4 --figure references.png
 vericap reproduce grounding --photos train2017/
 vericap reproduce all --photos train2017/ --page docs/reproduce.md --resume scores/
@@ -10,6 +11,8 @@ vericap reproduce all --photos train2017/ --page docs/reproduce.md --resume scor
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vericap.cli import common, flags
@@ -18,14 +21,15 @@ from vericap.core.settings import Settings
 from vericap.meta.scoring import KeptScores
 from vericap.metrics.registry import split
 from vericap.reproduce.catalogue import experiment_of, listing
-from vericap.reproduce.experiment import Choices, Outcome
+from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
+KEPT = "experiments"  # folder of finished results inside that of --resume
 TABLES = ("text", "markdown", "latex", "csv", "json")
 FILES = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="an experiment, `list`, or `all`")
+    parser.add_argument("names", metavar="NAME", nargs="+", help="experiments, `list`, or `all`")
     parser.add_argument(
         "--data", "--data-folder", type=Path, metavar="DIR", help="where data sets lie (default: $VERICAP_DATA)"
     )
@@ -56,29 +60,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=common.positive, default=1, metavar="N", help="processes to use (default: 1)")
     common.add_cache(parser)
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="keep scores there and take them up again")
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="keep scores and results there; take them up again")
     parser.add_argument("--table", choices=TABLES, default="text", help="how to print (default: text)")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="also write .csv .json .tex .md .txt")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the figure there (.png .svg .pdf)")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="with `all`: folder for the figures")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="folder for the figures of several")
     parser.add_argument("--page", type=Path, metavar="FILE", help="with `all`: write the results into this page")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress bars, no notes")
 
 
 def run(args: argparse.Namespace) -> int:
     choices = _choices(args)
-    if args.name == "list":
+    if args.names == ["list"]:
         print(listing(choices).render(args.table), end="")
         return 0
-    if args.name == "all":
+    if args.names == ["all"]:
         return _all(args, choices)
     if args.output is not None and args.output.suffix not in FILES:
         raise VericapError(f"--output {args.output}: the name must end in {', '.join(FILES)}")
-    one = experiment_of(args.name)
-    if args.figure is not None and not one.figure:
-        raise VericapError(f"--figure {args.figure}: '{one.name}' is a table and draws no figure")
-    _emit(args, one.run(choices))
+    chosen = [experiment_of(name) for name in args.names]
+    if args.figure is not None and (len(chosen) > 1 or not chosen[0].figure):
+        table = f"'{chosen[0].name}' is a table and draws no figure"
+        raise VericapError(f"--figure {args.figure}: {'use --figures DIR' if len(chosen) > 1 else table}")
+    _several(args, choices, chosen)
     return 0
+
+
+def _several(args: argparse.Namespace, choices: Choices, chosen: Sequence[Experiment]) -> None:
+    """Experiments one after the other; with --resume their results are kept for `all`."""
+    from vericap.reproduce.page import keep
+
+    everything = Outcome([])
+    for one in chosen:
+        drawn = args.figures / f"{one.name}.png" if args.figures is not None and one.figure else args.figure
+        found = one.run(replace(choices, figure=drawn))
+        if args.resume:
+            keep(one, found, args.resume / KEPT)
+        _print(args, found)
+        everything.tables += found.tables
+    if args.output is not None:
+        args.output.write_text(everything.render(FILES[args.output.suffix]), encoding="utf-8")
 
 
 def _choices(args: argparse.Namespace) -> Choices:
@@ -112,12 +133,10 @@ def _model(text: str) -> tuple[str, str]:
     return name, folder
 
 
-def _emit(args: argparse.Namespace, found: Outcome) -> None:
+def _print(args: argparse.Namespace, found: Outcome) -> None:
     for table in found.tables:
         table.notes = [flags(note) for note in table.notes]
-    print(found.render(args.table), end="")
-    if args.output is not None:
-        args.output.write_text(found.render(FILES[args.output.suffix]), encoding="utf-8")
+    print(found.render(args.table), end="", flush=True)
     for path in found.figures:
         common.say(f"wrote {path}")
 
@@ -125,7 +144,7 @@ def _emit(args: argparse.Namespace, found: Outcome) -> None:
 def _all(args: argparse.Namespace, choices: Choices) -> int:
     from vericap.reproduce.page import results, write_into
 
-    kept = args.resume / "experiments" if args.resume else None
+    kept = args.resume / KEPT if args.resume else None
     text = flags(results(choices, kept=kept, figures=args.figures, say=None if args.quiet else common.say))
     if args.page is None:
         print(text, end="")

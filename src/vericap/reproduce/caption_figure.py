@@ -10,18 +10,19 @@ from typing import Any
 
 from vericap.report import figures
 
-WRONG, RIGHT = "#c0392b", "#1e7d4f"
+WRONG, RIGHT, REMARK = "#c0392b", "#1e7d4f", "#666666"
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """One caption: its head, scores by metric, and the metrics whose score is to be marked."""
+    """One caption: its head, scores by metric, the metrics whose score is to be marked, and a remark below it."""
 
     head: str
     text: str
     scores: Mapping[str, float]
     marked: frozenset[str] = frozenset()
     wrong: bool = False
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ def draw(shown: Sequence[Shown], path: Path, *, note: str = "", credits: str = "
 def _rows(axes: Any, captions: Sequence[Captioned], *, heads: bool) -> None:
     start, names = 0.56, list(captions[0].scores)
     step, tall = (1 - start) / max(1, len(names)), 1.08 / len(captions)
+    shown = [name.replace("-", "-\n", 1) if len(name) > 8 else name for name in names]
+    size = 8 if all(len(line) <= 8 for name in shown for line in name.split("\n")) else 5.8
     for column, name in enumerate(names):
         x = start + (column + 0.9) * step
         if heads:
-            shown = name.replace("-", "-\n", 1) if len(name) > 8 else name
-            axes.text(x, 1.05, shown, fontsize=8, ha="right", weight="bold")
+            axes.text(x, 1.05, shown[column], fontsize=size, ha="right", weight="bold")
         for row, caption in enumerate(captions):
             style = {"color": WRONG, "weight": "bold"} if name in caption.marked else {"color": "#222222"}
             axes.text(
@@ -74,6 +76,8 @@ def _rows(axes: Any, captions: Sequence[Captioned], *, heads: bool) -> None:
             )
     for row, caption in enumerate(captions):
         y, lines = _height(row, tall), textwrap.wrap(caption.text, 66)
+        if caption.remark:
+            axes.text(0.1, y - 0.17 * tall * (len(lines) + 1), caption.remark, fontsize=6.3, va="center", color=REMARK)
         colour = WRONG if caption.wrong else RIGHT
         axes.text(0.0, y, caption.head, fontsize=7.5, va="center", color=colour, weight="bold")
         axes.text(0.1, y, "\n".join(lines), fontsize=7.5, va="center", linespacing=1.05)

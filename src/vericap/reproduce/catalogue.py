@@ -39,7 +39,8 @@ EXPERIMENTS = (
         f"{_NETWORK}; variants are models of your own training (`vericap train faier --variant ...`).",
     ),
     Experiment(
-        "faier-table-5", "words that name a region's object against other words", "faier_grounding:table_5", ("coco",),
+        "faier-table-5", "words that name a region's object against other words", "faier_grounding:table_5",
+        ("coco", "coco-entities"),
         "regions of photos outside training with words of 1 to 4 references, union nodes with words of the candidate.",
         f"{_NETWORK}; scores of another network are on another scale: compare the gaps.",
     ),
@@ -212,7 +213,7 @@ def reproduce(name: str, choices: Choices | None = None) -> Outcome:
 def listing(choices: Choices) -> Table:
     """All experiments: what each shows, which of its data is there, whether it draws a figure."""
     here = {*installed(choices.data)}
-    here |= {name for name in ("coco", "japanese") if (choices.folder / name).is_dir()}
+    here |= {name for name in ("coco", "coco-entities", "japanese") if (choices.folder / name).is_dir()}
     table = Table(["experiment", "what it shows", "data at hand", "data not at hand", "figure"])
     table.title = f"experiments of the papers ({choices.folder})"
     for one in EXPERIMENTS:

@@ -172,7 +172,8 @@ def draw_maps(photo: str, panels: Sequence[tuple[str, WordMap, bool]], regions: 
         grid[0].add_patch(
             plt.Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, linewidth=2)
         )
-        grid[0].text(left + 4, top + 4, f"obj{number}", color=colour, fontsize=9, va="top", weight="bold")
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
+        grid[0].text(left + 8, top + 8, f"obj{number}", color=colour, fontsize=8, va="top", weight="bold", bbox=white)
     for axes, (name, found, reference) in zip(grid[1:], panels):
         axes.imshow(found.values[list(regions)], cmap="Reds" if reference else "Blues", aspect="auto")
         axes.set_xticks(range(len(found.spans)), found.words(), fontsize=7, rotation=25)

@@ -42,7 +42,7 @@ def results(
             say(f"{one.name} ...")
             found = _run(one, choices, figures)
             if isinstance(found, Outcome) and kept is not None:
-                _keep(one, found, kept)
+                keep(one, found, kept)
         parts.append(_section(one, found))
     return "\n".join(parts)
 
@@ -65,7 +65,7 @@ def _kept(one: Experiment, folder: Path | None) -> Outcome | None:
     return Outcome.from_dict(json.loads(path.read_text("utf-8")))
 
 
-def _keep(one: Experiment, found: Outcome, folder: Path) -> None:
+def keep(one: Experiment, found: Outcome, folder: Path) -> None:
     """Written under another name first: what has the right name is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f"{one.name}.part"

@@ -141,7 +141,11 @@ def _drawn(table: Table, metrics: Sequence[str]) -> list[Shown]:
     photos: dict[str, list[Captioned]] = {}
     for record in table.records():
         scores = {_short(name): float(record[name]) for name in metrics}
-        photos.setdefault(record["photo"], []).append(Captioned(record["kind"], record["caption"], scores))
+        named = {what: record[f"{what} words"] for what in ("extra", "missing")}
+        remark = "    ".join(f"{what}: {words}" for what, words in named.items() if words)
+        wrong = record["kind"] == demo.KINDS[-1]
+        own = Captioned(record["kind"], record["caption"], scores, wrong=wrong, remark=remark)
+        photos.setdefault(record["photo"], []).append(own)
     return [Shown(demo.PHOTOS / f"{photo}.jpg", captions) for photo, captions in photos.items()]
 
 
