@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vericap.core.table import Table
+from vericap.core.table import Number, Table
 from vericap.reproduce import page
 from vericap.reproduce.catalogue import NAMES
 from vericap.reproduce.experiment import Choices, Experiment, Outcome
@@ -35,6 +35,16 @@ def test_results_are_kept_and_put_between_marks(tmp_path: Path) -> None:
     assert file.read_text().count("new") == 1
     page.write_into(tmp_path / "fresh.md", "first")
     assert "first" in (tmp_path / "fresh.md").read_text()
+
+
+def test_distances_stand_between_ours_and_the_papers() -> None:
+    table = Table(["row", "tau", "tau, paper", "other"], x100=True)
+    table.add("a", Number(0.5), Number(0.48), Number(0.1))
+    table.add("b", Number(0.3), None, Number(0.1))
+    table.add("c", None, Number(0.3), Number(0.1))
+    assert page.distances(table) == [(pytest.approx(2.0), True)]
+    shown = page.overview({CHOSEN[0]: Outcome([table]), CHOSEN[1]: "not there"})
+    assert [list(row[2:]) for row in shown.rows] == [[1, pytest.approx(2.0)], ["not run: data not at hand", None]]
 
 
 def test_an_experiment_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from vericap import __version__
 from vericap.core.errors import MissingPart, VericapError
-from vericap.core.table import Table
+from vericap.core.table import Cell, Number, Table
 from vericap.reproduce.catalogue import EXPERIMENTS
 from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
@@ -35,7 +37,7 @@ def results(
     chosen : experiments; all by default.
     """
     say = say or (lambda line: None)
-    parts = [f"Made by vericap {__version__}.\n"]
+    outcomes: dict[Experiment, Outcome | str] = {}
     for one in chosen:
         found: Outcome | str | None = _kept(one, kept)
         if found is None:
@@ -43,8 +45,45 @@ def results(
             found = _run(one, choices, figures)
             if isinstance(found, Outcome) and kept is not None:
                 keep(one, found, kept)
-        parts.append(_section(one, found))
-    return "\n".join(parts)
+        outcomes[one] = found
+    head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
+    return "\n".join([head, *(_section(one, found) for one, found in outcomes.items())])
+
+
+def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
+    """How near we come: how many numbers stand beside the paper's, and their mean distance where they are shares."""
+    shown = Table(["experiment", "what it shows", "numbers beside the paper's", "mean distance, points"], digits=1)
+    shown.title = "All experiments"
+    for one, found in outcomes.items():
+        gaps = [] if isinstance(found, str) else [gap for table in found.tables for gap in distances(table)]
+        shares = [abs(gap) for gap, share in gaps if share]
+        count = "not run: data not at hand" if isinstance(found, str) else len(gaps) or None
+        shown.add(one.name, one.title, count, float(np.mean(shares)) if shares else None)
+    shown.notes = [
+        "Points: of correlations and shares x100, over all rows of a table, classic metrics and learned ones alike; "
+        "other numbers (scores of another network) are on another scale. What differs stands below each table."
+    ]
+    return shown
+
+
+def distances(table: Table) -> list[tuple[float, bool]]:
+    """Ours less the paper's wherever both stand side by side, and whether they are shares (x100)."""
+    found, columns = [], list(table.columns)
+    for place, name in enumerate(columns):
+        if f"{name}, paper" not in columns:
+            continue
+        other = columns.index(f"{name}, paper")
+        for row in table.rows:
+            ours, theirs = _plain(row[place]), _plain(row[other])
+            if ours is not None and theirs is not None:
+                found.append((table.scaled(ours - theirs), table.x100))
+    return found
+
+
+def _plain(cell: Cell) -> float | None:
+    if isinstance(cell, Number):
+        return cell.value
+    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
 
 
 def _run(one: Experiment, choices: Choices, figures: Path | None) -> Outcome | str:
