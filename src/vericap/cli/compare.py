@@ -16,7 +16,7 @@ from vericap.core.errors import Problem
 from vericap.core.samples import Sample
 from vericap.core.table import Table
 from vericap.io import check_output, load_systems
-from vericap.io.write import write_rows
+from vericap.io.write import named_files, write_rows
 from vericap.metrics.registry import resolve
 from vericap.run import gate
 from vericap.run.compare import LEVEL, MORE, TESTS, Comparison, compare_samples
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     problems: list[Problem] = []
     notes: list[str] = []
     paths, names = label(args.systems)
-    inputs = [*paths, *args.references]
+    inputs = [*paths, *args.references, *named_files(run.settings, run.metrics)]
     common.check_table(args.output, inputs)
     if args.captions:
         check_output(args.captions, [*inputs, *([args.output] if args.output else [])], what="captions")

@@ -51,7 +51,7 @@ def share(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    from vericap.io.write import check_output
+    from vericap.io.write import check_not_input, check_output
     from vericap.run.analyses import Detections
     from vericap.vision.detector_source import detector_spec
     from vericap.vision.images import gather
@@ -65,8 +65,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"no image in {', '.join(args.images)}")
     if args.output:
         check_output(args.output, kinds=(".jsonl",), what="objects")
+    if args.draw:
+        check_not_input(args.draw, dict.fromkeys(Path(file.path).parent for file in files))
     settings = Settings(threads=args.workers, cache=args.cache, progress=not args.quiet)
-    with _opened(args.output) as output:
+    with opened(args.output) as output:
         problems, labels = _write(files, _detected(files, key, settings), output, key.name, args.draw)
     if not args.quiet and args.output:
         most = ", ".join(f"{label} {count}" for label, count in sorted(labels.items(), key=lambda x: -x[1])[:8])
@@ -85,7 +87,7 @@ def _detected(files: Sequence[ImageFile], key: Detections, settings: Settings) -
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[IO[str]]:
+def opened(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return

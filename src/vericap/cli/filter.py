@@ -73,13 +73,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from vericap.io.filtering import PIECE, Filtering, check_outputs, rejected_name
     from vericap.io.stream import open_input
+    from vericap.io.write import named_files
 
     _check(args)
+    settings = common.settings(args)
     rejected = None if args.rejected == "none" or args.dry_run else args.rejected or rejected_name(args.output)
     with open_input(args.input, args.references, **common.reading(args), records=PIECE) as source:
         if not args.dry_run:
-            check_outputs(args.output, rejected, source.paths)
-        filtering = Filtering(source, wish(args), common.settings(args))
+            check_outputs(args.output, rejected, [*source.paths, *named_files(settings)])
+        filtering = Filtering(source, wish(args), settings)
         outcome = filtering.run(None if args.dry_run else args.output, rejected, resume=args.resume)
     if outcome.before is not None:
         return _done_before(args, outcome.before)

@@ -28,7 +28,7 @@ from vericap.io.load import read_all
 from vericap.io.scoring import FileRun, Finished, Output, Request
 from vericap.io.stream import Input, open_input
 from vericap.io.units import RECORDS
-from vericap.io.write import write_problems, write_result
+from vericap.io.write import named_files, write_problems, write_result
 from vericap.metrics.registry import resolve
 from vericap.run.engine import Reasons, Run
 from vericap.run.results import Result, corpus_table
@@ -101,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
     run = Run(resolve(args.metrics, code=True), common.settings(args))
     if args.json and args.output == "-":
         raise VericapError("--json and --output - both want standard output; choose one")
-    output = Output.of(args.output, [args.candidates, *args.references])
+    beside = named_files(run.settings, run.metrics)
+    output = Output.of(args.output, [args.candidates, *args.references, *beside])
     common.check_figures(args)
     with open_input(args.candidates, args.references, **common.reading(args), records=args.shard_records) as source:
         if args.output:

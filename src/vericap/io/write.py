@@ -18,6 +18,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from vericap.core.errors import InputError, Problem
+from vericap.core.metric import Metric
+from vericap.core.settings import Settings
 from vericap.io.columns import as_text, fitted, unified
 from vericap.run.results import Result
 
@@ -70,6 +72,19 @@ def check_not_input(output: Path, inputs: Iterable[str | Path]) -> None:
     for source in inputs:
         if str(source) != "-" and _same(output, Path(source)):
             raise InputError(f"{output}: is one of the inputs ({source}), which would be lost; choose another output")
+
+
+def named_files(settings: Settings, metrics: Iterable[Metric] = ()) -> list[str]:
+    """Files besides the captions that a run reads: those that settings and options of metrics name.
+
+    Examples
+    --------
+    >>> named_files(Settings(df="coco-val", objects="detector"))
+    []
+    """
+    given = [settings.df, settings.features, *settings.objects.split("+")]
+    given += [value for metric in metrics for value in vars(metric.opt).values() if isinstance(value, str)]
+    return [str(name) for name in given if name and os.path.exists(name)]
 
 
 def _same(one: Path, other: Path) -> bool:
