@@ -42,7 +42,8 @@ class Scorer:
 
     Examples
     --------
-    >>> scorer = Scorer("bleu-4,rouge-l")
+    >>> import vericap
+    >>> scorer = vericap.Scorer("bleu-4,rouge-l")
     >>> float(scorer.score(["a dog runs"], [["a dog runs", "a dog is running"]]).corpus["rouge-l"])
     1.0
     """
@@ -79,7 +80,8 @@ class Scorer:
 
         Examples
         --------
-        >>> Scorer("rouge-l").score(predictions=["a dog"], references=[["a dog"]])["rouge-l"].tolist()
+        >>> import vericap
+        >>> vericap.Scorer("rouge-l").score(predictions=["a dog"], references=[["a dog"]])["rouge-l"].tolist()
         [1.0]
         """
         found = self._given(candidates, references, predictions, image_names=image_names, objects=objects, ids=ids)
@@ -112,7 +114,8 @@ class Scorer:
 
         Examples
         --------
-        >>> (reason,) = Scorer("rouge-l").explain(["a red dog"], [["a dog runs"]])["rouge-l"]
+        >>> import vericap
+        >>> (reason,) = vericap.Scorer("rouge-l").explain(["a red dog"], [["a dog runs"]])["rouge-l"]
         >>> [word.text for word in reason.words if not word.support]
         ['red']
         """
@@ -135,7 +138,8 @@ class Scorer:
 
         Examples
         --------
-        >>> Scorer("rouge-l").samples(["a dog"], ids=["7"])[0].id
+        >>> import vericap
+        >>> vericap.Scorer("rouge-l").samples(["a dog"], ids=["7"])[0].id
         '7'
         """
         return self._given(candidates, references, **beside).samples
@@ -209,7 +213,9 @@ def score(
 
     Examples
     --------
-    >>> result = score(["a dog runs on grass"], [["a dog is running", "the dog runs on the lawn"]], metrics="rouge-l")
+    >>> import vericap
+    >>> references = [["a dog is running", "the dog runs on the lawn"]]
+    >>> result = vericap.score(["a dog runs on grass"], references, metrics="rouge-l")
     >>> round(float(result.corpus["rouge-l"]), 4)
     0.5367
     """
@@ -250,7 +256,8 @@ def check(
     Examples
     --------
     >>> from vericap.core.shipped import ROOT
-    >>> found = check(ROOT / "demo/photos/chelsea.jpg", "A dog with green eyes", cache="off")
+    >>> import vericap
+    >>> found = vericap.check(ROOT / "demo/photos/chelsea.jpg", "A dog with green eyes", cache="off")
     >>> 0 <= found.fidelity <= 1
     True
     """
@@ -258,7 +265,7 @@ def check(
         raise InputError(f"the caption is a {type(caption).__name__}, not a text")
     given = [references] if isinstance(references, str) else list(references)
     scorer = Scorer(ASPECTS, lang=lang, **settings)
-    beside: dict[str, Any] = {"image_names": [str(image) if isinstance(image, Path) else image], "ids": ["caption"]}
+    beside: dict[str, Any] = {"image_names": [Path(image) if isinstance(image, str) else image], "ids": ["caption"]}
     samples, _ = calls.samples_of([caption], [given] if given else None, **beside)
     result = scorer.run.score(samples, explain=True)
     for reason in result.problems:
@@ -307,7 +314,8 @@ def compare(
 
     Examples
     --------
-    >>> found = compare({"a": ["a dog", "a cat"], "b": ["a cow", "a cat"]}, [["a dog"], ["a cat"]], "rouge-l")
+    >>> import vericap
+    >>> found = vericap.compare({"a": ["a dog", "a cat"], "b": ["a cow", "a cat"]}, [["a dog"], ["a cat"]], "rouge-l")
     >>> found.baseline, found.captions
     ('a', 2)
     """
@@ -345,12 +353,13 @@ def load(candidates: str | Path, references: str | Path | Sequence[str | Path] =
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import vericap
     >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.csv")
     >>> _ = file.write_text("id,alt,references\\n7,a dog,the dog\\n")
-    >>> found = load(file, caption_field="alt")
+    >>> found = vericap.load(file, caption_field="alt")
     >>> found.samples[0].candidate
     'a dog'
-    >>> float(score(found, metrics="rouge-l")["rouge-l"][0])
+    >>> float(vericap.score(found, metrics="rouge-l")["rouge-l"][0])
     0.5
     """
     given = calls.reading(how)

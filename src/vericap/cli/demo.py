@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 from vericap import cli
@@ -19,11 +20,18 @@ IMAGE = ("vifidel", "chair", "lm", "vse", "reo-relevance", "faier-plus")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", type=Path, default=Path("demo-output"), metavar="DIR", help="for the files")
+    parser.add_argument(
+        "--files", type=Path, metavar="DIR", help="only put photos, captions and references there, to try commands on"
+    )
     parser.add_argument("--workers", type=common.positive, default=1, metavar="N")
 
 
 def run(args: argparse.Namespace) -> int:
     folder, out = ROOT / "demo", args.output
+    if args.files is not None:
+        shutil.copytree(folder, args.files, dirs_exist_ok=True)
+        print(f"Written to {args.files}: photos/, references.jsonl, captions of three systems ({', '.join(SYSTEMS)}).")
+        return cli.GOOD
     photos = folder / "photos"
     out.mkdir(parents=True, exist_ok=True)
     metrics = ",".join(name for name in (*TEXT, *IMAGE) if name in METRICS)

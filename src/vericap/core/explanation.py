@@ -115,8 +115,9 @@ class Explanation:
 
     Examples
     --------
-    >>> found = Explanation("chair", words=(WordEvidence("dog", 2, 5, 0.0, "image"),), facts={"mentions": 1})
-    >>> Explanation.from_dict(found.as_dict()) == found
+    >>> import vericap
+    >>> found = vericap.Explanation("chair", words=(WordEvidence("dog", 2, 5, 0.0, "image"),), facts={"mentions": 1})
+    >>> vericap.Explanation.from_dict(found.as_dict()) == found
     True
     """
 
@@ -141,7 +142,8 @@ class Explanation:
 
         Examples
         --------
-        >>> Explanation("lm", notes=("reads well",)).as_dict()
+        >>> import vericap
+        >>> vericap.Explanation("lm", notes=("reads well",)).as_dict()
         {'metric': 'lm', 'version': 1, 'notes': ['reads well']}
         """
         found: dict[str, Any] = {"metric": self.metric, "version": self.version}
@@ -168,7 +170,8 @@ class Explanation:
 
         Examples
         --------
-        >>> Explanation.from_dict({"metric": "lm", "notes": ["reads well"]}).notes
+        >>> import vericap
+        >>> vericap.Explanation.from_dict({"metric": "lm", "notes": ["reads well"]}).notes
         ('reads well',)
         """
         version = int(record.get("version", VERSION))

@@ -55,7 +55,8 @@ class Option:
 
     Examples
     --------
-    >>> Option(1.2, "weight of recall").parse("2", metric="rouge-l", name="beta")
+    >>> import vericap
+    >>> vericap.Option(1.2, "weight of recall").parse("2", metric="rouge-l", name="beta")
     2.0
     """
 
@@ -80,7 +81,8 @@ class Option:
 
         Examples
         --------
-        >>> Option(True, "synonyms count").parse("no", metric="spice", name="synonyms")
+        >>> import vericap
+        >>> vericap.Option(True, "synonyms count").parse("no", metric="spice", name="synonyms")
         False
         """
         kind = type(self.default)
@@ -116,7 +118,8 @@ class Option:
 
         Examples
         --------
-        >>> Option("auto", "what to read", ("auto", "none")).check("none", metric="vifidel", name="references")
+        >>> import vericap
+        >>> vericap.Option("auto", "what to read", ("auto", "none")).check("none", metric="vifidel", name="references")
         'none'
         """
         if self.choices and value not in self.choices:

@@ -50,7 +50,8 @@ class Settings:
 
     Examples
     --------
-    >>> Settings(lang="ja").tokenizer
+    >>> import vericap
+    >>> vericap.Settings(lang="ja").tokenizer
     'sudachi'
     """
 
@@ -78,8 +79,11 @@ class Settings:
 
         Examples
         --------
-        >>> Settings(workers=2).choices() == Settings().choices() != Settings(lang="ja").choices()
+        >>> import vericap
+        >>> vericap.Settings(workers=2).choices() == vericap.Settings().choices()
         True
+        >>> vericap.Settings(lang="ja").choices()["tokenizer"]
+        'sudachi'
         """
         return {name: str(value) for name, value in asdict(self).items() if name not in _WORK}
 
@@ -115,7 +119,8 @@ class Settings:
 
         Examples
         --------
-        >>> Settings.of({"lang": "ja"}).lang
+        >>> import vericap
+        >>> vericap.Settings.of({"lang": "ja"}).lang
         'ja'
         """
         unknown = sorted(set(options) - set(cls.__dataclass_fields__))
@@ -130,7 +135,8 @@ class Settings:
 
         Examples
         --------
-        >>> Settings().shows_images, Settings(images="photos/").shows_images
+        >>> import vericap
+        >>> vericap.Settings().shows_images, vericap.Settings(images="photos/").shows_images
         (False, True)
         """
         return self.images is not None or self.features is not None

@@ -28,7 +28,8 @@ class Statistics:
 
     Examples
     --------
-    >>> found = Statistics([0.5, float("nan")], {1: "has no references"})
+    >>> import vericap
+    >>> found = vericap.Statistics([0.5, float("nan")], {1: "has no references"})
     >>> found.values.shape, found.undefined(1)
     ((2, 1), True)
     """
@@ -56,7 +57,8 @@ class Statistics:
 
         Examples
         --------
-        >>> Statistics([0.5]).undefined(0)
+        >>> import vericap
+        >>> vericap.Statistics([0.5]).undefined(0)
         False
         """
         return bool(np.isnan(self.values[row, 0]))
@@ -76,7 +78,9 @@ class Statistics:
 
         Examples
         --------
-        >>> Statistics.concatenate([Statistics([1.0]), Statistics([0.0], {0: "empty"})]).problems
+        >>> import vericap
+        >>> parts = [vericap.Statistics([1.0]), vericap.Statistics([0.0], {0: "empty"})]
+        >>> vericap.Statistics.concatenate(parts).problems
         {1: 'empty'}
         """
         if len(parts) == 1:
@@ -106,7 +110,8 @@ class Statistics:
 
         Examples
         --------
-        >>> Statistics([1.0, 0.5, 0.0]).take([2, 0]).values[:, 0].tolist()
+        >>> import vericap
+        >>> vericap.Statistics([1.0, 0.5, 0.0]).take([2, 0]).values[:, 0].tolist()
         [0.0, 1.0]
         """
         which = np.asarray(rows, dtype=np.int64)
@@ -132,7 +137,8 @@ class Statistics:
 
         Examples
         --------
-        >>> Statistics([1.0]).spread([1], 2, {0: "has no image"}).values[:, 0].tolist()
+        >>> import vericap
+        >>> vericap.Statistics([1.0]).spread([1], 2, {0: "has no image"}).values[:, 0].tolist()
         [nan, 1.0]
         """
         values = np.full((total, self.values.shape[1]), np.nan)

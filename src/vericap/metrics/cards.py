@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from vericap.core.errors import MissingPart
 from vericap.core.shipped import ROOT
@@ -14,6 +15,7 @@ _SHARED = (
     (re.compile(r"^reo-\w+$"), "reo"),
     (re.compile(r"^chair-(s|recall)$"), "chair"),
     (re.compile(r"^(ref)?clipscore$"), "clipscore"),
+    (re.compile(r"^(fidelity|adequacy)$"), "verdict"),
 )
 
 # What each set is for.
@@ -75,14 +77,24 @@ def set_card(name: str) -> str:
     return "\n".join(lines)
 
 
-def _shipped(name: str) -> str:
-    """The card that ships with vericap, of the metric alone or of its family."""
+def card_file(name: str) -> Path:
+    """The file of the card that ships with vericap, of the metric alone or of its family.
+
+    Examples
+    --------
+    >>> card_file("bleu-4").name
+    'bleu.md'
+    """
     stem = next((shared for pattern, shared in _SHARED if pattern.match(name)), name)
     files = [ROOT / "cards" / f"{candidate}.md" for candidate in (name, stem)]
     file = next((file for file in files if file.is_file()), None)
     if file is None:
         raise MissingPart(f"metric '{name}' has no card in this installation; reinstall vericap")
-    return file.read_text("utf-8").rstrip()
+    return file
+
+
+def _shipped(name: str) -> str:
+    return card_file(name).read_text("utf-8").rstrip()
 
 
 def _choices(choices: tuple[object, ...]) -> str:

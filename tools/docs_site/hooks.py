@@ -1,0 +1,162 @@
+"""What mkdocs asks for while it builds: pages that are made, not written, and Markdown as GitHub reads it.
+
+`mkdocs.yml` names this file. Every page is also kept as plain Markdown; `llms.txt` lists them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+TOP = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "tools"))
+
+from docs_site import commands, examples, figures, reference  # noqa: E402
+from vericap.core.errors import VericapError  # noqa: E402
+from vericap.core.shipped import ROOT  # noqa: E402
+from vericap.metrics.cards import card, card_file  # noqa: E402
+from vericap.metrics.registry import METRICS, SETS, metric_class  # noqa: E402
+
+log = logging.getLogger("mkdocs.hooks")  # a warning stops a strict build
+
+# Files at the top of the repository that are pages too.
+TOP_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+_CARD = re.compile(r"\]\(\.\./src/vericap/data/cards/([\w-]+)\.md\)")
+_LIST = re.compile(r"^(?:[-*]|\d+\.) ")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made."""
+    made = top_pages()
+    made |= {"cli.md": commands.page(), "api.md": reference.page(), **cards()}
+    written = {file.src_uri: file.content_string for file in files.documentation_pages()}
+    named = {
+        f"cards/{card_page(file.stem)}.md": file.read_text("utf-8") for file in sorted((ROOT / "cards").glob("*.md"))
+    }
+    made["figures.md"] = figures.page({"index.md": made["index.md"], **dict(sorted(written.items())), **named}, TOP)
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Keep the page as it is, and give the site what its dialect needs."""
+    markdown = linked(markdown)
+    plain = Path(config.site_dir) / page.file.src_uri
+    plain.parent.mkdir(parents=True, exist_ok=True)
+    plain.write_text(markdown.rstrip() + "\n", encoding="utf-8")
+    return spaced(markdown)
+
+
+def on_post_build(config: Any) -> None:
+    """The list of all pages for programs that read."""
+    lines = ["# vericap", "", f"> {config.site_description}", ""]
+    for section in config.nav:
+        ((title, entries),) = section.items()
+        lines += [f"## {title}", ""]
+        for name, address in listed(entries):
+            lines.append(f"- [{name}]({address})")
+        lines.append("")
+    (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def listed(entries: Any) -> list[tuple[str, str]]:
+    """Titles and addresses of a part of the navigation."""
+    if isinstance(entries, str):
+        return [(entries, entries)]
+    found = []
+    for entry in entries:
+        for name, value in entry.items():
+            found += [(name, value)] if isinstance(value, str) else listed(value)
+    return found
+
+
+def top_pages() -> dict[str, str]:
+    """README and its like, their links as seen from the site."""
+    found = {}
+    for name, address in TOP_PAGES.items():
+        text = (TOP / name).read_text("utf-8")
+        text = re.sub(r"\]\((?!\w+:|#)", "](../", text)  # as seen from docs/
+        # A list's parts are set in by three blanks there and by four here.
+        found[address] = (
+            re.sub(r"^   (?=\s*\S)", "    ", text, flags=re.MULTILINE) if name == "CONTRIBUTING.md" else text
+        )
+    return found
+
+
+def linked(markdown: str) -> str:
+    """Links of a page in docs/ as they are on the site: cards and files at the top of the repository are pages too."""
+    markdown = markdown.replace("](../docs/", "](")
+    for name, address in TOP_PAGES.items():
+        markdown = markdown.replace(f"](../{name})", f"]({address})")
+    return _CARD.sub(lambda found: f"](cards/{card_page(found[1])}.md)", markdown)
+
+
+def card_page(stem: str) -> str:
+    """The page that shows the card of a file."""
+    if stem in METRICS:
+        return stem
+    return f"set-{stem}" if stem in SETS else next(name for name in METRICS if card_file(name).stem == stem)
+
+
+def spaced(markdown: str) -> str:
+    """Blank lines before lists, which GitHub does not ask for and Python-Markdown does."""
+    lines: list[str] = []
+    fenced = False
+    for line in markdown.splitlines():
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        before = lines[-1] if lines else ""
+        if (
+            not fenced
+            and _LIST.match(line)
+            and before.strip()
+            and not _LIST.match(before)
+            and not before.startswith(" ")
+        ):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def cards() -> dict[str, str]:
+    """A page for every metric and set: its card, a snippet that was run just now, and a picture."""
+    made = {"cards/index.md": _index()}
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "demo", Path(folder, "try"))
+        for name in METRICS:
+            try:
+                text, picture = examples.page(name, Path(folder))
+                made[f"cards/{name}.md"] = f"{card(name)}\n\n## Try it\n\n{text}"
+            except VericapError as error:
+                log.warning("the page of the metric %s cannot be made: %s", name, error)
+                continue
+            if picture:
+                made[f"cards/pictures/{name}.svg"] = picture
+    for name in SETS:
+        made[f"cards/set-{name}.md"] = card(name)
+    return made
+
+
+def _index() -> str:
+    """All metrics in one table."""
+    lines = ["# All metrics", "", "`vericap metrics` prints this list, `vericap metrics NAME` a card.", ""]
+    lines += ["| metric | what | better | range | needs |", "|---|---|---|---|---|"]
+    for name in METRICS:
+        found = metric_class(name)
+        low, high = (f"{bound:g}" for bound in found.range)
+        languages = f" ({', '.join(found.languages)})" if found.languages else ""
+        needs = ", ".join(found.needs) or "candidate only"
+        lines.append(
+            f"| [`{name}`]({name}.md) | {found.title}{languages} | {found.direction} | {low} .. {high} | {needs} |"
+        )
+    lines += ["", "Sets of metrics: " + ", ".join(f"[`{name}`](set-{name}.md)" for name in SETS) + "."]
+    lines += ["", "Options follow the name (`rouge-l:beta=1`); `mean(a,b)` averages any of them.", ""]
+    return "\n".join(lines)
