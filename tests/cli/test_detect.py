@@ -31,7 +31,7 @@ def records(path: Path) -> dict[str, Any]:
 
 
 def test_records_and_pictures(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output, pictures = tmp_path / "out" / "objects.jsonl", tmp_path / "pictures"
+    output, pictures = tmp_path / "objects.jsonl", tmp_path / "pictures"
     assert main(["detect", str(folder), "--output", str(output), "--draw", str(pictures)]) == 0
     found = records(output)
     assert found["chelsea.jpg"]["labels"] == ["cat"]

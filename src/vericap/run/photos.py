@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from vericap.core.analysis import Analysis, Index, Value
 from vericap.core.batch import Batch
 from vericap.core.errors import InputError, Problem
+from vericap.run.decoding import in_groups
 from vericap.run.progress import chunks
 from vericap.vision import images
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
 
 _CHUNK = 64  # photos between two writes to the cache
-_DECODED = 4  # photos held decoded at once, at the least
 decoded = 0  # photos decoded by this process, for tests that count
 
 Found = bytes | Problem  # what an analysis made of a photo, or why the photo cannot be read
@@ -103,11 +102,11 @@ def _look(
     unseen = {kind: [name for name in distinct if name not in tables[kind]] for kind in kinds}
     needed = dict.fromkeys(name for names in unseen.values() for name in names)
     broken: dict[str, str] = {}
-    # Few at once: a decoded photo takes far more memory than its file.
-    for group in chunks(list(needed), max(_DECODED, 2 * runtime.threads)):
-        found = dict(zip(group, _decode([distinct[name] for name in group], runtime.threads)))
-        broken |= {name: reason for name, reason in found.items() if isinstance(reason, str)}
-        good = {name: photo for name, photo in found.items() if not isinstance(photo, str)}
+    global decoded
+    decoded += len(needed)
+    for group in in_groups([distinct[name] for name in needed], runtime.threads):
+        broken |= {photo.name: reason for photo, reason in group if isinstance(reason, str)}
+        good = {photo.name: image for photo, image in group if not isinstance(image, str)}
         for kind, analysis in kinds.items():
             new = [name for name in good if name in unseen[kind]]
             if new:
@@ -121,23 +120,6 @@ def _found(photo: Photo | Problem, table: Table, broken: Mapping[str, str]) -> F
     if isinstance(photo, Problem):
         return photo
     return table[photo.name] if photo.name in table else Problem(photo.key, broken[photo.name])
-
-
-def _decode(photos: Sequence[Photo], threads: int) -> list[Image | str]:
-    """Photos as images, or why not."""
-    global decoded
-    decoded += len(photos)
-    if threads == 1:
-        return [_decode_one(photo) for photo in photos]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(_decode_one, photos))
-
-
-def _decode_one(photo: Photo) -> Image | str:
-    try:
-        return images.decode(photo.data, photo.key)
-    except InputError as error:
-        return str(error).removeprefix(f"{photo.key}: ")
 
 
 def _path(key: str, folder: Path) -> Path | Problem:
