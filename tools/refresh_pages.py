@@ -96,7 +96,7 @@ def which() -> list[str]:
     for question, metric in QUESTIONS:
         figures = [value(measured, metric, column) for column in (EXPERT, CROWD, PASCAL, "jsts/pearson")]
         cost = value(measured, metric, "s / 1,000", mark=False)
-        named = f"[`{metric}`](../{card_file(metric).relative_to(TOP).as_posix()})"
+        named = f"[`{metric}`](../src/vericap/data/cards/{card_file(metric).name})"
         lines.append(f"| {question} | {named} | {needs(metric)} | {' | '.join(figures)} | {cost} |")
     return lines
 
