@@ -1,6 +1,6 @@
 """Play a new user's first ten minutes: `python tools/first_minutes.py [--python PYTHON]`.
 
-Clones the last commit, makes a fresh environment, and does literally what README.md and docs/start.md of that clone say:
+Clones the last commit, makes a fresh environment, and does literally what README.md and docs/start.md of it say:
 every command of their console blocks, every Python block, in order. Prints what was done and how long it took; the exit
 code is 1 where something failed or where it took longer than ten minutes.
 """
