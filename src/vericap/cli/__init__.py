@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from errno import errorcode
 from importlib import import_module
 
 from vericap import __version__
@@ -108,8 +109,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         # A full disk, a folder that cannot be written, a device that fails: said once, for every command.
         where = f"{error.filename}: " if error.filename else ""
-        print(f"vericap: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"vericap: {where}{error.strerror or error}{_way_out(error)}", file=sys.stderr)
         return USAGE
+
+
+def _way_out(error: OSError) -> str:
+    """What to do about what the system refuses."""
+    elsewhere = "choose a place where you may write"
+    known = {
+        "EACCES": elsewhere,
+        "EPERM": elsewhere,
+        "EROFS": elsewhere,
+        "ENOSPC": "make room, or choose another place",
+        "EEXIST": "a file is where a folder is needed; choose another name",
+        "ENOTDIR": "a file is where a folder is needed; choose another name",
+        "EISDIR": "name a file in it",
+        "ENOENT": "check the path",
+    }
+    advice = known.get(errorcode.get(error.errno or 0, ""))
+    return f"; {advice}" if advice else ""
 
 
 def _starting(words: Sequence[str]) -> AbstractContextManager[object]:

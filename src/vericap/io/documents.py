@@ -11,7 +11,16 @@ from typing import Any
 
 from vericap.core.errors import InputError, Problem, require
 from vericap.io.files import BLOCK, InputFile
-from vericap.io.records import Fields, Record, by_id, check_columns, coco_annotations, of_objects, rename
+from vericap.io.records import (
+    Fields,
+    Record,
+    by_id,
+    check_columns,
+    check_fields,
+    coco_annotations,
+    of_objects,
+    rename,
+)
 from vericap.io.units import LONGEST, Content, Unit, read_lines
 
 _MOST = 1 << 30  # bytes of a JSON object, which must be read at once
@@ -46,9 +55,13 @@ def of_objects_one_by_one(
     items: Iterable[tuple[str, Any]], name: str, problems: list[Problem], fields: Fields
 ) -> Iterator[Record]:
     """The same, with what each object held besides."""
+    seen: dict[Any, Any] = {}
     for where, item in items:
+        if isinstance(item, dict):
+            seen.update(dict.fromkeys(item))
         for record in of_objects([(where, item)], name, problems, fields):
             yield {**record, RAW: item} if isinstance(item, dict) else record
+    check_fields([seen], name, fields)
 
 
 def _whole(file: InputFile) -> Any:
@@ -158,7 +171,9 @@ def _not_utf8(name: str, line: int, place: int) -> InputError:
 
 
 def _malformed(name: str, line: int, column: int, message: str) -> InputError:
-    return InputError(f"{name}: malformed JSON at line {line}, column {column}: {message}")
+    several = message.startswith("Extra data")
+    advice = "one object per line is `format=jsonl`" if several else "mend it there, or write the file again"
+    return InputError(f"{name}: malformed JSON at line {line}, column {column}: {message}; {advice}")
 
 
 # --- spreadsheets -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from vericap.core.errors import InputError
+from vericap.core.paths import no_such_file
 from vericap.io import kinds
 
 BLOCK = 1 << 22
@@ -126,13 +127,13 @@ def _head(name: str, title: str, spool: Path) -> tuple[bytes, str]:
         with Path(name).open("rb") as stream:
             head, digest = _digest(stream)
     except FileNotFoundError:
-        raise InputError(f"{title}: no such file") from None
+        raise InputError(no_such_file(name)) from None
     except IsADirectoryError:
         raise InputError(f"{title}: is a folder, not a file") from None
     except (OSError, ValueError) as error:  # a NUL in the name
         raise InputError(f"{title}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if not head:
-        raise InputError(f"{title}: the file is empty")
+        raise InputError(f"{title}: the file is empty; was it written to the end?")
     return head, digest
 
 

@@ -121,7 +121,7 @@ def make_sample(
 
 
 def _no_candidate(record: Record) -> Any:
-    raise InputError("has no candidate caption")
+    raise InputError("has no candidate caption; name its field with `caption_field=NAME`")
 
 
 def photo_of(record: Record, identifier: Any, unit: Unit, *, beside: bool) -> tuple[Any, Photo | None]:

@@ -103,14 +103,23 @@ def magic(head: bytes, name: str) -> str | None:
             return "xlsx"
         raise InputError(f"{name}: is a zip archive, not captions; unpack it first")
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        raise InputError(f"{name}: is a WebP image, not captions")
+        raise InputError(f"{name}: is a WebP image, not captions{_instead('a WebP image')}")
     for start, what in _MAGIC.items():
         # Two letters alone may begin a caption ("BMX rider ..."): then the bytes after them decide.
         if head.startswith(start) and (len(start) > 2 or start[0] > 127 or b"\0" in head[:64]):
-            raise InputError(f"{name}: is {what}, not captions")
+            raise InputError(f"{name}: is {what}, not captions{_instead(what)}")
     if _MARKUP.match(head):
         raise InputError(f"{name}: is a web page or other markup, not captions; was the download refused?")
     return None
+
+
+def _instead(what: str) -> str:
+    """What to give in place of a file that is no captions."""
+    if "first" in what or "save it" in what:
+        return ""
+    if "image" in what:
+        return "; name the folder of the photos with `images=DIR`"
+    return "; give JSON, JSON lines, CSV, Parquet, Arrow, tar, .xlsx or a text with one caption per line"
 
 
 def check_text(head: bytes, kind: str, name: str) -> None:

@@ -168,7 +168,7 @@ class Summary:
             like = self.first_id or next(_ids(source), "")
             raise InputError(
                 f"no id in common: candidates in {source.name} have ids like {like!r}, "
-                f"references in {judge.name} like {judge.example()!r}"
+                f"references in {judge.name} like {judge.example()!r}; `id_field=NAME` chooses another field"
             )
         if self.samples:
             return

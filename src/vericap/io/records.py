@@ -122,16 +122,27 @@ def listed(text: str) -> Any:
 def check_columns(names: Iterable[str], name: str, fields: Fields = PLAIN) -> None:
     """Refuse a table without a column of captions, naming those there are."""
     names = list(map(str, names))
-    for option, field in (("caption", fields.caption), ("image", fields.image), ("id", fields.id),
-                          ("references", fields.references)):  # fmt: skip
-        if field and field not in names:
-            raise InputError(f"{name}: no column '{field}' (`{option}_field={field}`); found {', '.join(names)}")
+    _check_named(names, name, fields, "column")
     known, numbered = known_fields(tuple(names), fields)
     if not {"candidate", "references"} & {found for found, _ in known} and not numbered:
         raise InputError(
             f"{name}: no column for captions; found {', '.join(names) or 'none'}, "
             "expected `candidate` and/or `references` (or reference_1, reference_2, ...), and `id`"
         )
+
+
+def check_fields(items: Iterable[dict[str, Any]], name: str, fields: Fields) -> None:
+    """Refuse records of which none has a field that the user named."""
+    names = {str(field): None for item in items for field in item} if fields != PLAIN else {}
+    if names:
+        _check_named(list(names), name, fields, "field")
+
+
+def _check_named(names: list[str], name: str, fields: Fields, what: str) -> None:
+    for option, field in (("caption", fields.caption), ("image", fields.image), ("id", fields.id),
+                          ("references", fields.references)):  # fmt: skip
+        if field and field not in names:
+            raise InputError(f"{name}: no {what} '{field}' (`{option}_field={field}`); found {', '.join(names)}")
 
 
 def of_objects(items: Iterable[tuple[str, Any]], name: str, problems: list[Problem], fields: Fields) -> list[Record]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vericap.core.errors import InputError, Problem
+from vericap.core.paths import no_such_file
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def read(path: str | Path) -> Source:
     try:
         data = file.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{name}: no such file") from None
+        raise InputError(no_such_file(name)) from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a folder, not a file") from None
     except OSError as error:
@@ -39,7 +40,7 @@ def read(path: str | Path) -> Source:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     if not data:
-        raise InputError(f"{name}: the file is empty")
+        raise InputError(f"{name}: the file is empty; was it written to the end?")
     return Source(name, unpack(data, name), suffixes[-1] if suffixes else "")
 
 
@@ -81,6 +82,12 @@ def lines(source: Source, problems: list[Problem]) -> list[tuple[int, str | None
         try:
             found.append((number, line.decode("utf-8").rstrip("\r")))
         except UnicodeDecodeError as error:
-            problems.append(Problem(f"line {number}", f"is not UTF-8 (byte {error.start} of the line)", source.name))
+            problems.append(
+                Problem(
+                    f"line {number}",
+                    f"is not UTF-8 (byte {error.start} of the line); say which with `encoding=NAME`",
+                    source.name,
+                )
+            )
             found.append((number, None))
     return found

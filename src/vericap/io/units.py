@@ -15,7 +15,7 @@ import numpy as np
 from vericap.core.errors import InputError, Problem
 from vericap.io import kinds
 from vericap.io.files import BLOCK, InputFile
-from vericap.io.records import Fields, Record, check_columns, of_objects, rename
+from vericap.io.records import Fields, Record, check_columns, check_fields, of_objects, rename
 
 if TYPE_CHECKING:
     import pyarrow
@@ -111,7 +111,13 @@ def _decoded(data: bytes, unit: Unit, problems: list[Problem]) -> Iterator[tuple
         try:
             yield number, line.decode("utf-8").rstrip("\r")
         except UnicodeDecodeError as error:
-            problems.append(Problem(f"line {number}", f"is not UTF-8 (byte {error.start} of the line)", unit.name))
+            problems.append(
+                Problem(
+                    f"line {number}",
+                    f"is not UTF-8 (byte {error.start} of the line); say which with `encoding=NAME`",
+                    unit.name,
+                )
+            )
             yield number, None
 
 
@@ -163,6 +169,8 @@ def read_jsonl(unit: Unit, fields: Fields) -> Content:
                 yield f"line {number}", item
 
     found.records = of_objects(items(), unit.name, found.problems, fields)
+    if unit.first == 1:
+        check_fields(found.raw or [], unit.name, fields)
     return found
 
 

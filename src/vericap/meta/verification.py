@@ -78,7 +78,11 @@ def wanted(
     if named is not None:
         chosen = [item for item in chosen if item.metric in named]
     if not chosen:
-        raise VericapError("nothing published is known for that choice of data sets and metrics")
+        known = sorted({item.dataset for item in published()})
+        raise VericapError(
+            f"nothing published is known for that choice of data sets and metrics; data sets with numbers: "
+            f"{', '.join(known)}; `vericap metrics` lists the metrics"
+        )
     loaded: dict[str, Judgements | str] = {}
     return Wanted(chosen, loaded, [_unavailable(item, loaded, data_folder) for item in chosen])
 

@@ -26,12 +26,16 @@ class CausalLm:
         self._torch = require("torch", "hub", f"the language model '{spec}'")
         transformers = require("transformers", "hub", f"the language model '{spec}'")
         try:
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(spec)
-            self._model = transformers.AutoModelForCausalLM.from_pretrained(spec).eval()
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(spec, local_files_only=True)
+            # Nothing is downloaded, and weights are read from safetensors alone: other formats may carry code.
+            self._model = transformers.AutoModelForCausalLM.from_pretrained(
+                spec, local_files_only=True, use_safetensors=True
+            ).eval()
         except (OSError, ValueError, KeyError) as error:
             raise VericapError(
                 f"'{spec}' is neither 'coco', a folder of `vericap train lm`, nor a causal language model "
-                f"that transformers can open ({error})"
+                f"that transformers can open without a download ({str(error).splitlines()[0]}); give a folder, or "
+                f"fetch a model of the hub first: hf download {spec}"
             ) from error
         self._start = self._tokenizer.bos_token_id
         self._end = self._tokenizer.eos_token_id

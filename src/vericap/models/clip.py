@@ -116,8 +116,10 @@ class TransformersPair:
         transformers = require("transformers", "hub", "a CLIP model in a transformers folder")
         self._torch = require("torch", "hub", "a CLIP model in a transformers folder")
         try:
-            self._model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True).eval()
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            self._model = transformers.AutoModel.from_pretrained(
+                folder, use_safetensors=True, local_files_only=True
+            ).eval()
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
             raise InputError(f"{folder} is not a model transformers can open ({error})") from error
         config = json.loads((folder / "preprocessor_config.json").read_text("utf-8"))

@@ -291,7 +291,7 @@ def _check(systems: Mapping[str, object], test: str, level: float) -> None:
     if not 0.0 < level < 1.0:
         raise VericapError(f"`level={level}` is not between 0 and 1; 0.05 is usual")
     if len(systems) < 2:
-        raise VericapError("comparing needs at least two systems")
+        raise VericapError("comparing needs at least two systems: vericap compare a.json b.json")
 
 
 def _values(result: Result, shared: Sequence[str], metrics: Sequence[Metric]) -> list[Floats]:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vericap.core.errors import InputError, Problem
+from vericap.core.paths import no_such_file
 from vericap.vision.box_files import BoxTable, box_files, is_box_file, stem
 from vericap.vision.objects import Box, ImageObjects, Instance, of_labels
 from vericap.vision.stamp import Stamp, stamp
@@ -69,7 +70,7 @@ def check_source(path: Path) -> None:
             "a detector as model.onnx or hub/NAME, or several joined by '+'"
         )
     if not path.exists():
-        raise InputError(f"{path}: cannot be read as an object file (no such file)")
+        raise InputError(no_such_file(path))
 
 
 def source_name(path: Path) -> str:

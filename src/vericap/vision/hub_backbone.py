@@ -26,13 +26,13 @@ class HubBackbone:
         self._torch = require("torch", "hub", "a hub backbone")
         transformers = require("transformers", "hub", "a hub backbone")
         try:
-            processor = transformers.AutoImageProcessor.from_pretrained(model)
+            processor = transformers.AutoImageProcessor.from_pretrained(model, local_files_only=True)
             # Weights are read from safetensors alone: other formats may carry code.
-            whole = transformers.AutoModel.from_pretrained(model, use_safetensors=True).eval()
+            whole = transformers.AutoModel.from_pretrained(model, use_safetensors=True, local_files_only=True).eval()
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise VericapError(
-                f"'{model}' cannot be opened as a hub backbone ({str(error).splitlines()[0]}); give the name of a "
-                "reachable image model, or a folder with config, weights and preprocessor"
+                f"'{model}' cannot be opened as a hub backbone ({str(error).splitlines()[0]}); give a folder with "
+                f"config, weights and preprocessor, or fetch a model of the hub first: hf download {model}"
             ) from error
         self._torch.set_num_threads(threads)
         self._model = getattr(whole, "vision_model", whole)  # the image half of CLIP and its kin

@@ -73,11 +73,11 @@ def _open(model: str, kind: str, **options: Any) -> Any:
     """What a class of transformers reads from a model, or why it cannot."""
     transformers = require("transformers", "hub", "a hub detector")
     try:
-        return getattr(transformers, kind).from_pretrained(model, **options)
+        return getattr(transformers, kind).from_pretrained(model, local_files_only=True, **options)
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise VericapError(
-            f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give the name "
-            "of a reachable object-detection model, or a folder with config, weights and preprocessor"
+            f"'{model}' cannot be opened as a hub detector ({str(error).splitlines()[0]}); give a folder with "
+            f"config, weights and preprocessor, or fetch a detector of the hub first: hf download {model}"
         ) from error
 
 
