@@ -72,6 +72,6 @@ class CaptionMetric(evaluate.Metric):
         **settings: Any,
     ) -> dict[str, float | None]:
         listed = [[found] if isinstance(found, str) else list(found) for found in references]
-        beside = {} if image_names is None else {"image_names": list(image_names)}
+        beside: dict[str, Any] = {} if image_names is None else {"image_names": list(image_names)}
         result = Scorer(self.labels, **settings).score(list(predictions), listed, **beside)
         return {name: result.corpus[name].value for name in self.labels}
