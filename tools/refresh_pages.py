@@ -84,7 +84,7 @@ def needs(metric: str) -> str:
     found = metric_class(metric)
     wanted = [*found.needs]
     if found.reads_references and "references" not in wanted:
-        wanted.append("references where there are some")
+        wanted.append("references if any")
     return ", ".join(wanted) or "nothing else"
 
 

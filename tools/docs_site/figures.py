@@ -8,7 +8,7 @@ from pathlib import Path
 
 _COMMAND = re.compile(
     r"(?:VERICAP_DATA=\S+ )?python (?:-m )?(?:benchmarks|tools)[/.][\w./-]+[^`\n|#]*"
-    r"|vericap (?:meta|verify|reproduce|train|demo) [^`\n|#]*"
+    r"|vericap (?:meta|verify|reproduce|train) [^`\n|#]*"
 )
 _CODE = re.compile(r"`([^`\n]+)`|^(?:    |\$ )+(.*)$", re.MULTILINE)
 
@@ -20,9 +20,9 @@ def commands(text: str) -> list[str]:
     ['python benchmarks/speed/startup.py --runs 3', 'vericap meta all']
     """
     found = []
-    for inline, block in _CODE.findall(text):
+    for inline, block in _CODE.findall(re.sub(r"\s*\\\n\s*", " ", text)):
         found += [match[0].strip(" ,;.:()") for match in _COMMAND.finditer(inline or block)]
-    return list(dict.fromkeys(command.rstrip("\\").strip() for command in found))
+    return list(dict.fromkeys(found))
 
 
 def scripts(command: str) -> str:

@@ -19,7 +19,6 @@ TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tools"))
 
 from docs_site import commands, examples, figures, reference  # noqa: E402
-from vericap.core.errors import VericapError  # noqa: E402
 from vericap.core.shipped import ROOT  # noqa: E402
 from vericap.metrics.cards import card, card_file  # noqa: E402
 from vericap.metrics.registry import METRICS, SETS, metric_class  # noqa: E402
@@ -61,10 +60,19 @@ def on_post_build(config: Any) -> None:
     for section in config.nav:
         ((title, entries),) = section.items()
         lines += [f"## {title}", ""]
-        for name, address in listed(entries):
-            lines.append(f"- [{name}]({address})")
+        lines += [_line(Path(config.site_dir), name, address) for name, address in listed(entries)]
         lines.append("")
+    lines += ["## Metrics", "", *(_line(Path(config.site_dir), name, f"cards/{name}.md") for name in METRICS), ""]
+    lines += ["Every page is also a web page of the same name (`start.html`).", ""]
     (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _line(site: Path, name: str, address: str) -> str:
+    """A page and its first sentence."""
+    text = (site / address).read_text("utf-8") if (site / address).is_file() else ""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if re.match(r"[A-Z*`]", part)]
+    said = re.split(r"(?<=[.?!:])\s", " ".join(paragraphs[0].split()))[0] if paragraphs else ""
+    return f"- [{name}]({address})" + (f": {said.rstrip(':')}" if said else "")
 
 
 def listed(entries: Any) -> list[tuple[str, str]]:
@@ -135,7 +143,7 @@ def cards() -> dict[str, str]:
             try:
                 text, picture = examples.page(name, Path(folder))
                 made[f"cards/{name}.md"] = f"{card(name)}\n\n## Try it\n\n{text}"
-            except VericapError as error:
+            except Exception as error:  # of any part: told here, and a strict build stops
                 log.warning("the page of the metric %s cannot be made: %s", name, error)
                 continue
             if picture:
