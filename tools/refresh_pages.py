@@ -77,7 +77,7 @@ def value(measured: dict[str, dict[str, str]], metric: str, column: str, *, mark
     row = measured.get(metric, {})
     cell = row.get(column, "-").split(" [")[0]
     seen = column.split("/")[0] in row.get("may have seen", "").split(", ")
-    return f"{cell} {SEEN}" if mark and seen and cell != "-" else cell
+    return f"{cell}{SEEN}" if mark and seen and cell != "-" else cell
 
 
 def needs(metric: str) -> str:
