@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 GROUP = "vericap.metrics"  # entry points of other packages: name = "package.module:Class"
 
 METRICS: dict[str, str] = {
+    "verdict": "vericap.metrics.verdict.metric:VerdictMetric",
+    "fidelity": "vericap.metrics.verdict.metric:Fidelity",
+    "adequacy": "vericap.metrics.verdict.metric:Adequacy",
+    "fluency": "vericap.metrics.verdict.fluency:Fluency",
     "bleu-1": "vericap.metrics.bleu:Bleu1",
     "bleu-2": "vericap.metrics.bleu:Bleu2",
     "bleu-3": "vericap.metrics.bleu:Bleu3",
@@ -39,7 +43,6 @@ METRICS: dict[str, str] = {
     "wmd": "vericap.metrics.wmd:Wmd",
     "vifidel": "vericap.metrics.vifidel:Vifidel",
     "lm": "vericap.metrics.lm:Lm",
-    "fluency": "vericap.metrics.verdict.fluency:Fluency",
     "vse": "vericap.metrics.vse:Vse",
     "clipscore": "vericap.metrics.clipscore:ClipScore",
     "refclipscore": "vericap.metrics.clipscore:RefClipScore",
@@ -52,6 +55,7 @@ METRICS: dict[str, str] = {
 }
 
 SETS: dict[str, tuple[str, ...]] = {
+    "recommended": ("fidelity", "adequacy", "fluency", "verdict", "chair", "cider-d", "spice", "jaspice"),
     "reo": ("reo-relevance", "reo-extraness", "reo-omission"),
     "ja": ("bleu-1", "bleu-4", "rouge-l", "meteor", "cider-d", "jaspice", "jaspice-plus", "sentence"),
     "coco": ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d"),

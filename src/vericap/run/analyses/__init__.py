@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vericap.run.analyses.objects import Annotations as Annotations
     from vericap.run.analyses.objects import Detections as Detections
     from vericap.run.analyses.objects import Objects as Objects
+    from vericap.run.analyses.objects import SeenObjects as SeenObjects
     from vericap.run.analyses.regions import PhotoRegions as PhotoRegions
     from vericap.run.analyses.regions import Regions as Regions
     from vericap.run.analyses.sentences import Sentences as Sentences
@@ -52,7 +53,7 @@ _HOMES = {
     "language": ("LanguageModelScores",),
     "meteor": ("MeteorTexts",),
     "models": ("FaierPlusWeights", "FaierWeights", "LearnToEvalWeights", "ScanWeights", "VseWeights"),
-    "objects": ("Annotations", "Detections", "Objects"),
+    "objects": ("Annotations", "Detections", "Objects", "SeenObjects"),
     "regions": ("PhotoRegions", "Regions"),
     "sentences": ("Sentences", "TokenStates"),
     "tokens": ("BleuCounts", "NGrams", "Tokens"),
@@ -87,6 +88,7 @@ __all__ = [
     "ScanRegions",
     "ScanWeights",
     "ScanWords",
+    "SeenObjects",
     "Sentences",
     "TokenStates",
     "Tokens",

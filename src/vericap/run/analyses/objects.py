@@ -5,6 +5,7 @@ A source is written as text (`objects=...` of a run, or the option `objects` of 
     detector            the shipped detector; detector@0.5 with a threshold of its own
     model.onnx          another detector (see vericap.vision.detector); model.onnx@0.4
     hub/NAME            a hub model or local folder, through transformers
+    words               what people would say is there (`vericap words`); words@0.2: what that share of them would say
     gold.json           COCO instances, or {image: labels}
     folder/             PASCAL VOC XML files, or tables of boxes (boxes_*.tsv.gz with box_classes.json)
     boxes.tsv.gz        one table of boxes
@@ -21,10 +22,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from vericap.core import shipped
 from vericap.core.analysis import Analysis, Index, Key
 from vericap.core.batch import Batch
 from vericap.core.errors import Problem, VericapError
 from vericap.core.settings import Settings
+from vericap.run.analyses.visual_words import VisualWords, VisualWordsWeights
 from vericap.run.photos import Found, Pixels
 from vericap.vision.annotations import check_source, open_source, source_name
 from vericap.vision.detector import FLOOR
@@ -35,9 +38,14 @@ from vericap.vision.stamp import stamp
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from vericap.models.visual_words import PhotoWords
+    from vericap.models.visual_words import VisualWords as VisualWordsModel
     from vericap.run.runtime import Runtime
 
 Row = ImageObjects | Problem
+WORDS, SHARE = "words", 0.15  # the source of visual words; how many of the people would have to say a word
+_MOST = 40  # objects of a photo
+_SIDE = 1000  # boxes of visual words are shares of a photo's sides; here they are pixels of such a photo
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,41 @@ class Annotations(Analysis[list[Row]]):
 
 
 @dataclass(frozen=True)
+class SeenObjects(Analysis[list[Row]]):
+    """Objects that people would name of every image, by the visual words: those that a share of them would say."""
+
+    share: float = SHARE
+    own: bool = False
+    index: ClassVar[Index] = "image"
+    cost: ClassVar[int] = 2000
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (VisualWords(), VisualWordsWeights())
+
+    def wanted(self, batch: Batch) -> bool:
+        return needs_images(batch, self.own)
+
+    def compute(self, batch: Batch, runtime: Runtime) -> list[Row]:
+        seen, model = batch[VisualWords()], batch[VisualWordsWeights()]
+        return [
+            Problem(key, seen.problems[place]) if photo is None else self._objects(model, photo)
+            for place, (key, photo) in enumerate(zip(batch.image_keys, seen.photos))
+        ]
+
+    def _objects(self, model: VisualWordsModel, photo: PhotoWords) -> ImageObjects:
+        from vericap.models.visual_words import most_likely
+
+        found = [one for one in most_likely(model, photo, "object", _MOST) if one.share >= self.share]
+        boxes = [tuple(side * _SIDE for side in one.region) for one in found]
+        named = [(one.text, one.share, (box[0], box[1], box[2], box[3])) for one, box in zip(found, boxes)]
+        return ImageObjects.of(named, (_SIDE, _SIDE))
+
+    @property
+    def name(self) -> str:
+        return f"{shipped.version(VisualWordsWeights().meta)}@{self.share:g}"
+
+
+@dataclass(frozen=True)
 class Objects(Analysis[list[Row]]):
     """The objects of every sample: those its record carries (`own`), else those of its image."""
 
@@ -118,7 +161,7 @@ class Objects(Analysis[list[Row]]):
         return cls(source, own=False) if source else cls(settings.objects)
 
     @cached_property
-    def parts(self) -> tuple[Detections | Annotations, ...]:
+    def parts(self) -> tuple[Detections | Annotations | SeenObjects, ...]:
         """The single sources."""
         text = self.source.strip()
         # A file whose name holds a plus is one file.
@@ -158,9 +201,22 @@ def needs_images(batch: Batch, own: bool) -> bool:
     )
 
 
-def _single(spec: str, own: bool) -> Detections | Annotations:
+def _single(spec: str, own: bool) -> Detections | Annotations | SeenObjects:
+    words, _, share = spec.partition("@")
+    if words == WORDS and not Path(spec).exists():
+        return SeenObjects(_share(spec, share), own)
     found = None if Path(spec).is_dir() else detector_spec(spec)
     return Annotations(spec, own) if found is None else Detections(*found, own)
+
+
+def _share(spec: str, share: str) -> float:
+    try:
+        found = float(share or SHARE)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < 1:
+        raise VericapError(f"the object source '{spec}': write {WORDS}, or {WORDS}@0.2 with a share between 0 and 1")
+    return found
 
 
 def _checked(identifier: str, given: Any) -> Row:

@@ -1,0 +1,44 @@
+"""Judge one caption of one image: is it true, does it say what matters, does it read well, and why.
+
+    vericap check photo.jpg "A dog on a sofa"
+    vericap check photo.jpg "A dog on a sofa" --reference "A cat sleeps on a couch" --reference "A cat on a sofa"
+
+Three bars and the verdict, the caption with the words that are not supported in brackets (in red where the terminal has
+colours), what is not supported, and what was left out. `--json` prints all of it with regions for programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("image", type=Path, metavar="IMAGE")
+    parser.add_argument("caption", metavar="CAPTION")
+    parser.add_argument(
+        "--reference",
+        "-r",
+        action="append",
+        default=[],
+        dest="references",
+        metavar="TEXT",
+        help="what others say of it",
+    )
+    parser.add_argument("--lang", default="en", help="language of the caption (en)")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--cache", metavar="off|DIR", help="where what was seen in the image is kept")
+
+
+def run(args: argparse.Namespace) -> int:
+    from vericap.api import check
+
+    found = check(args.image, args.caption, references=args.references, lang=args.lang, cache=args.cache)
+    if args.json:
+        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        print(found.text(colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    return 0

@@ -1,0 +1,135 @@
+"""What a caption claims, word by word: objects, attributes, counts, actions and relations, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vericap.graphs.scene_graph import SceneGraph
+from vericap.metrics.evidence import base_forms
+from vericap.metrics.toolbox import words_of
+from vericap.text.sentences import sentence_spans
+from vericap.text.stopwords import ENGLISH
+from vericap.vision.caption_words import word_set
+
+OBJECT, ATTRIBUTE, COUNT, ACTION, RELATION = "object", "attribute", "count", "action", "relation"
+KINDS = (OBJECT, ATTRIBUTE, COUNT, ACTION, RELATION)
+
+NUMBERS = {"one": 1, "single": 1, "two": 2, "couple": 2, "pair": 2, "both": 2, "three": 3, "four": 4, "five": 5}
+NUMBERS |= {"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+MANY = word_set("several many multiple numerous various group bunch crowd dozen lots few row herd flock pile stack set")
+# Relations that say where something is, by their first word.
+PLACES = word_set(
+    """
+    on atop upon onto over above across under beneath underneath below behind before in inside into within at through
+    outside beside next near by along alongside close against around away off from out with without to toward towards of
+    between among amid past throughout beyond left right front top facing far adjacent
+    """
+)
+# Words about the picture or the telling of it, and words that no photo can confirm or deny.
+_TALK = word_set(
+    """
+    image picture photo photograph scene view background foreground shot depicts depict features feature shows show
+    captures capture showcases appears appear seems seem suggests suggesting likely possibly probably overall also
+    additionally visible seen present featuring include includes including various different some other another
+    something someone thing things way part kind type lot atmosphere moment addition adding creating create sense
+    indicating giving
+    """
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something a caption says that a photo may show: what, of what kind, and the words that say it."""
+
+    kind: str
+    text: str  # base form: "dog", "fire hydrant", "brown", "two", "ride", "next to"
+    words: tuple[int, ...]  # places among the words of the sentence
+    subject: str = ""  # the object an attribute, count or action belongs to, or the first of a relation
+    object: str = ""  # the second object of a relation
+
+
+@dataclass(frozen=True)
+class ClaimedSentence:
+    """A sentence with its words (text, start and end in the whole caption) and claims."""
+
+    start: int
+    end: int
+    words: tuple[tuple[str, int, int], ...]
+    claims: tuple[Claim, ...]
+
+
+def sentences_of(text: str) -> list[tuple[int, int]]:
+    """Sentences to be judged apart; a text without any is one."""
+    return sentence_spans(text) or [(0, len(text))]
+
+
+def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSentence:
+    """The claims of one sentence of a caption, from its scene graph; content words beyond the graph count too."""
+    start, end = span
+    words = tuple((word, start + a, start + b) for word, a, b in words_of(text[start:end]))
+    forms = [_forms(word) for word, _, _ in words]
+    found = list(_of_graph(graph, forms))
+    said = {place for claim in found for place in claim.words}
+    found += [
+        Claim("", word.lower(), (place,))
+        for place, (word, _, _) in enumerate(words)
+        if place not in said and is_content(word)
+    ]
+    return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
+
+
+def _of_graph(graph: SceneGraph, forms: Sequence[frozenset[str]]) -> Iterator[Claim]:
+    names = graph.objects
+    for name in names:
+        if name not in _TALK and (places := _found(name, forms)):
+            yield Claim(OBJECT, name, places)
+    for place, attribute in graph.attributes:
+        own = _found(attribute, forms)
+        if own and attribute not in _TALK:
+            yield Claim(_attribute_kind(attribute), attribute, own, names[place])
+    for place, verb in graph.actions:
+        if verb not in _TALK and (own := _found(verb, forms)):
+            yield Claim(ACTION, verb, own, names[place])
+    for subject, relation, other in graph.relations:
+        yield from _of_relation(names[subject], relation, names[other], forms)
+
+
+def _of_relation(subject: str, relation: str, other: str, forms: Sequence[frozenset[str]]) -> Iterator[Claim]:
+    """ "on" is a relation; "ride" an action; "sit on" both."""
+    first, _, rest = relation.partition(" ")
+    verb, place = ("", relation) if first in PLACES else (first, rest)
+    if verb and verb not in _TALK and (own := _found(verb, forms)):
+        yield Claim(ACTION, verb, own, subject, "" if place else other)
+    if place and place.split()[0] in PLACES and (own := _found(place, forms)):
+        yield Claim(RELATION, place, own, subject, other)
+
+
+def _attribute_kind(attribute: str) -> str:
+    return COUNT if attribute in NUMBERS or attribute in MANY or attribute.isdigit() else ATTRIBUTE
+
+
+def _found(phrase: str, forms: Sequence[frozenset[str]]) -> tuple[int, ...]:
+    """All places of the words of a phrase, one after the other in the sentence; single words where they part."""
+    parts = phrase.split()
+    runs = [
+        place
+        for place in range(len(forms) - len(parts) + 1)
+        if all(part in forms[place + step] for step, part in enumerate(parts))
+    ]
+    if runs:
+        return tuple(sorted({place + step for place in runs for step in range(len(parts))}))
+    apart = [next((place for place, own in enumerate(forms) if part in own), -1) for part in parts]
+    return tuple(apart) if len(parts) > 1 and all(place >= 0 for place in apart) else ()
+
+
+@lru_cache(maxsize=1 << 15)
+def _forms(word: str) -> frozenset[str]:
+    return base_forms(word.lower().replace("’", "'").removesuffix("'s"))
+
+
+def is_content(word: str) -> bool:
+    """Whether a word says something a photo may show."""
+    lower = word.lower()
+    return lower not in ENGLISH and lower not in _TALK and not _forms(word) & _TALK and any(map(str.isalpha, lower))

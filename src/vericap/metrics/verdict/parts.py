@@ -1,0 +1,240 @@
+"""What photo and references say of every claim of every caption: the numbers a verdict is made of.
+
+All of it is computed once for a batch and shared by `fidelity`, `adequacy` and `verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from vericap.core.analysis import Analysis, Index, Key
+from vericap.core.batch import Batch
+from vericap.core.settings import Settings
+from vericap.core.typing import Floats32, Ints
+from vericap.metrics.toolbox import imageless, judged, wordless
+from vericap.metrics.verdict.claims import OBJECT, RELATION, Claim, ClaimedSentence, claimed, sentences_of
+from vericap.metrics.verdict.lexicon import Lexicon, shipped_rivals
+from vericap.metrics.verdict.said import SAYING, Said
+from vericap.metrics.verdict.sight import SIGHT, PhotoSight, geometry
+from vericap.run.analyses import Graphs, Regions, RegionVectors, Sentences, VisualWords, VisualWordsWeights, VseWeights
+from vericap.run.analyses.graphs import parse_texts
+from vericap.text.encoders import CAPTIONS
+
+if TYPE_CHECKING:
+    from vericap.graphs.scene_graph import SceneGraph
+    from vericap.models.visual_words import VisualWords as VisualWordsModel
+    from vericap.run.runtime import Runtime
+
+# Numbers of a claim: what the photo says of it, how its sentence fits the photo and how much better with the claim than
+# without it, what references say of it.
+CLAIM = (*SIGHT, "sentence", "adds", *SAYING)
+GEOMETRY = ("across", "down", "box across", "box down", "size", "overlap", "feet", "distance")
+SAID, NEAR = CLAIM.index("said"), CLAIM.index("near")
+_EVIDENCE, _SENTENCE, _ADDS = (CLAIM.index(name) for name in ("evidence", "sentence", "adds"))
+_DOUBTFUL = 2.0  # evidence below which the sentence is read without the claim too
+
+
+@dataclass(frozen=True)
+class CaptionParts:
+    """One caption: its sentences, their claims with numbers, and regions."""
+
+    sentences: tuple[ClaimedSentence, ...]
+    owners: Ints  # the sentence of each claim
+    numbers: Floats32  # (claims, CLAIM)
+    lying: Floats32  # (claims, GEOMETRY), of relations whose two objects are known
+    regions: Floats32  # (claims, 4)
+    fit: Floats32  # (sentences,): image-sentence similarity of each
+    nearest: Floats32  # (sentences, 2): mean and largest similarity of each with the references; NaN without
+    unsaid: tuple[tuple[str, float], ...]  # content words of references that the caption lacks, with their shares
+    recall: float  # the share of what references say that the caption says; NaN without references
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [claim for sentence in self.sentences for claim in sentence.claims]
+
+
+@dataclass(frozen=True)
+class Parts(Analysis[list["CaptionParts | None"]]):
+    """The parts of every caption of a batch; None where nothing can be judged."""
+
+    words: str = "default"
+    encoder: str = "default"  # image-sentence encoder
+    graphs: Graphs = field(default_factory=Graphs)
+    index: ClassVar[Index] = "sample"
+    cost: ClassVar[int] = 4000
+
+    def requires(self, settings: Settings) -> tuple[Key, ...]:
+        sight = (VisualWords(self.words), VisualWordsWeights(self.words))
+        vse = (Regions.of(settings), RegionVectors(self.encoder), VseWeights(self.encoder), Sentences(encoder=CAPTIONS))
+        return (self.graphs, *sight, *vse)
+
+    def compute(self, batch: Batch, runtime: Runtime) -> list[CaptionParts | None]:
+        found: list[CaptionParts | None] = [None] * len(batch)
+        rows = judged(batch, problems_of(batch, self.words))
+        split = _Split.of(batch, rows, batch[self.graphs], runtime, self.graphs)
+        lexicon = self._lexicon(batch, runtime)
+        lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
+        fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
+        order = rows[np.argsort(batch.images[rows], kind="stable")].tolist()
+        for image, own in groupby(order, key=lambda row: int(batch.images[row])):
+            together = list(own)
+            captions = [split.sentences[int(batch.candidates[row])] for row in together]
+            seen = _seen(captions, self._photo(batch, image), lexicon)
+            for row, sentences, (numbers, lying, regions) in zip(together, captions, seen):
+                fit, nearest = fits[row]
+                owners = np.repeat(np.arange(len(sentences)), [len(one.claims) for one in sentences])
+                numbers[:, _SENTENCE], numbers[:, SAID:] = fit[owners], said.of(row, sentences)
+                left_out = said.left_out(row)
+                found[row] = CaptionParts(sentences, owners, numbers, lying, regions, fit, nearest, *left_out)
+        self._adds(batch, runtime, found)
+        return found
+
+    def _adds(self, batch: Batch, runtime: Runtime, found: Sequence[CaptionParts | None]) -> None:
+        """Fill in how much better sentences fit their photos with each doubtful claim than without it."""
+        asked = [
+            (row, place, text)
+            for row, parts in enumerate(found)
+            if parts is not None
+            for place, text in _without(batch.texts[int(batch.candidates[row])], parts)
+        ]
+        if not asked:
+            return
+        vectors = runtime.network(CAPTIONS).encode([text for _, _, text in asked])
+        regions, mask = batch[RegionVectors(self.encoder)], batch[Regions.of(batch.settings)].mask
+        images = batch.images[[row for row, _, _ in asked]]
+        scores = batch[VseWeights(self.encoder)].pairs(regions, mask, images, vectors)
+        for (row, place, _), score in zip(asked, scores.tolist()):
+            parts = found[row]
+            assert parts is not None
+            parts.numbers[place, _ADDS] = parts.numbers[place, _SENTENCE] - score
+
+    def _lexicon(self, batch: Batch, runtime: Runtime) -> Lexicon:
+        model = batch[VisualWordsWeights(self.words)]
+        phrases = runtime.encoder(CAPTIONS).phrases
+        return runtime.once(("lexicon", model.name), lambda: Lexicon(model, phrases, self._rivals(model)))
+
+    def _rivals(self, model: VisualWordsModel) -> Ints | None:
+        return shipped_rivals(model) if self.words == "default" else None
+
+    def _photo(self, batch: Batch, image: int) -> PhotoSight:
+        photo = batch[VisualWords(self.words)].photos[image]
+        assert photo is not None
+        return PhotoSight(batch[VisualWordsWeights(self.words)], photo)
+
+    def _fits(self, batch: Batch, runtime: Runtime, split: _Split, rows: Ints) -> dict[int, tuple[Floats32, Floats32]]:
+        """How each sentence of each caption fits its photo, and its references."""
+        vectors, place = split.vectors(batch[Sentences(encoder=CAPTIONS)], runtime)
+        regions, model = batch[RegionVectors(self.encoder)], batch[VseWeights(self.encoder)]
+        mask = batch[Regions.of(batch.settings)].mask
+        owners = [(row, text) for row in rows.tolist() for text in split.texts[int(batch.candidates[row])]]
+        if not owners:
+            return {}
+        images = batch.images[[row for row, _ in owners]]
+        own = vectors[[place[text] for _, text in owners]]
+        scores = model.pairs(regions, mask, images, own)
+        found: dict[int, tuple[Floats32, Floats32]] = {}
+        start = 0
+        for row in rows.tolist():
+            end = start + len(split.texts[int(batch.candidates[row])])
+            found[row] = scores[start:end], _nearest(own[start:end], batch[Sentences(encoder=CAPTIONS)], batch, row)
+            start = end
+        return found
+
+
+def problems_of(batch: Batch, words: str = "default") -> dict[int, str]:
+    """Why captions cannot be judged."""
+    return {**wordless(batch), **imageless(batch, batch[VisualWords(words)].problems)}
+
+
+def _nearest(own: Floats32, texts: Floats32, batch: Batch, row: int) -> Floats32:
+    references = [place for place in batch.references(row).tolist() if batch.worded()[place]]
+    if not references:
+        return np.full((len(own), 2), np.nan, dtype=np.float32)
+    cosines = own @ texts[references].T
+    return np.stack([cosines.mean(axis=1), cosines.max(axis=1)], axis=1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Captions cut into sentences, with the claims of each."""
+
+    texts: dict[int, list[str]]  # of a candidate's place among the batch's texts
+    sentences: dict[int, tuple[ClaimedSentence, ...]]
+
+    @classmethod
+    def of(cls, batch: Batch, rows: Ints, graphs: Sequence[SceneGraph], runtime: Runtime, key: Graphs) -> _Split:
+        places = np.unique(batch.candidates[rows]).tolist()
+        spans = {place: sentences_of(batch.texts[place]) for place in places}
+        texts = {place: [batch.texts[place][a:b] for a, b in own] for place, own in spans.items()}
+        several = list(dict.fromkeys(text for own in texts.values() if len(own) > 1 for text in own))
+        parsed = dict(zip(several, parse_texts(several, runtime, parser=key.parser, talk=key.talk))) if several else {}
+        sentences = {
+            place: tuple(
+                claimed(batch.texts[place], span, graphs[place] if len(own) == 1 else parsed[text])
+                for span, text in zip(own, texts[place])
+            )
+            for place, own in spans.items()
+        }
+        return cls(texts, sentences)
+
+    def vectors(self, known: Floats32, runtime: Runtime) -> tuple[Floats32, dict[str, int]]:
+        """Vectors of all sentences, and the place of each; captions of one sentence have theirs already."""
+        single = {own[0]: place for place, own in self.texts.items() if len(own) == 1}
+        several = list(dict.fromkeys(text for own in self.texts.values() if len(own) > 1 for text in own))
+        if not several:
+            return known, single
+        more = runtime.encoder(CAPTIONS).encode(several)
+        places = {**{text: len(known) + number for number, text in enumerate(several)}, **single}
+        return np.concatenate([known, more]), places
+
+
+Seen = tuple[Floats32, Floats32, Floats32]  # numbers, lying and regions of a caption's claims
+
+
+def _seen(captions: Sequence[tuple[ClaimedSentence, ...]], photo: PhotoSight, lexicon: Lexicon) -> list[Seen]:
+    """What a photo says of the claims of its captions, all asked together."""
+    claims = [[claim for sentence in own for claim in sentence.claims] for own in captions]
+    ends = np.cumsum([0, *map(len, claims)]).tolist()
+    objects = [_objects(own, start) for own, start in zip(claims, ends)]
+    every = [claim for own in claims for claim in own]
+    if not every:
+        return [(_empty(len(CLAIM)), _empty(len(GEOMETRY)), _empty(4)) for _ in captions]
+    subjects = [known.get(claim.subject, -1) for own, known in zip(claims, objects) for claim in own]
+    seen = photo.sightings(every, np.array(subjects, dtype=np.int64), lexicon)
+    numbers = np.zeros((len(every), len(CLAIM)), dtype=np.float32)
+    numbers[:, : len(SIGHT)] = seen.numbers
+    lying = np.zeros((len(every), len(GEOMETRY)), dtype=np.float32)
+    for own, known, start in zip(claims, objects, ends):
+        for place, claim in enumerate(own, start):
+            first, second = known.get(claim.subject), known.get(claim.object)
+            if claim.kind == RELATION and first is not None and second is not None:
+                boxes = seen.regions[[first, second]]
+                lying[place] = geometry(seen.heat[:, first], seen.heat[:, second], boxes, photo.side)
+    parts = [slice(start, end) for start, end in pairwise(ends)]
+    return [(numbers[part], lying[part], seen.regions[part]) for part in parts]
+
+
+def _empty(width: int) -> Floats32:
+    return np.zeros((0, width), dtype=np.float32)
+
+
+def _objects(claims: Sequence[Claim], start: int) -> dict[str, int]:
+    """Objects of a caption by name, as places among the claims of all captions of a photo."""
+    return {claim.text: place for place, claim in enumerate(claims, start) if claim.kind == OBJECT}
+
+
+def _without(text: str, parts: CaptionParts) -> Iterator[tuple[int, str]]:
+    """Doubtful claims by their places, each with its sentence in which it is left out."""
+    claims = [(sentence, claim) for sentence in parts.sentences for claim in sentence.claims]
+    for place in np.flatnonzero(parts.numbers[:, _EVIDENCE] < _DOUBTFUL).tolist():
+        sentence, claim = claims[place]
+        if claim.kind != RELATION:
+            own = sorted(claim.words)
+            run = own if own[-1] - own[0] == len(own) - 1 else own[:1]
+            start, end = sentence.words[run[0]][1], sentence.words[run[-1]][2]
+            yield place, f"{text[sentence.start : start].rstrip()} {text[end : sentence.end].lstrip()}"

@@ -1,0 +1,98 @@
+"""Why a caption is judged so: its words and sentences with support, and what it left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vericap.core.explanation import Box, Explanation, MissingContent, SentenceEvidence, WordEvidence
+from vericap.metrics.evidence import base_forms
+from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.claims import RELATION
+from vericap.metrics.verdict.judge import BOTH, shipped_judge, word_supports
+from vericap.metrics.verdict.parts import SAID
+from vericap.metrics.verdict.sight import PhotoSight
+from vericap.models.visual_words import box_of
+
+if TYPE_CHECKING:
+    from vericap.metrics.verdict.metric import Verdict
+    from vericap.models.visual_words import PhotoWords, VisualWords
+
+IMAGE, REFERENCES = "image", "references"
+MOST = 6  # things left out that are told
+_UNSAID = 12  # entries of the photo that are looked at
+
+
+def explained(label: str, text: str, found: Verdict, photo: PhotoWords | None, model: VisualWords) -> Explanation:
+    """The reasons of one caption."""
+    assert photo is not None
+    words = tuple(_words(found))
+    sentences = tuple(
+        SentenceEvidence(text[own.start : own.end], own.start, own.end, round(float(right), 4))
+        for own, right in zip(found.parts.sentences, found.judged.right)
+    )
+    missing = _missing(text, found, PhotoSight(model, photo), model)
+    return Explanation(label, words=words, sentences=sentences, missing=missing, facts=_facts(found, words))
+
+
+def _words(found: Verdict) -> list[WordEvidence]:
+    rows = []
+    for text, start, end, support, number in word_supports(found.parts, found.judged.support):
+        region = (
+            box_of(found.parts.regions[number]) if number >= 0 and found.parts.claims[number].kind != RELATION else None
+        )
+        source = "" if support is None else _source(found, number)
+        rows.append(WordEvidence(text, start, end, support, source, region))
+    return rows
+
+
+def _source(found: Verdict, claim: int) -> str:
+    """Where the support comes from: references that say it, else the image."""
+    said = found.way == BOTH and found.parts.numbers[claim, SAID] > 0
+    return REFERENCES if said else IMAGE
+
+
+def _facts(found: Verdict, words: tuple[WordEvidence, ...]) -> dict[str, Any]:
+    against = shipped_judge().doubted(found.way)
+    facts: dict[str, Any] = {
+        "fidelity": found.judged.fidelity,
+        "adequacy": found.judged.adequacy,
+        "fluency": found.fluency,
+        "rating": found.rating,
+        "doubted": [word.start for word in words if word.support is not None and word.support < against],
+    }
+    claims = [
+        {"kind": claim.kind or "word", "text": claim.text, "subject": claim.subject, "object": claim.object,
+         "support": float(support)}
+        for claim, support in zip(found.parts.claims, found.judged.support)
+        if claim.kind == RELATION or claim.subject
+    ]  # fmt: skip
+    return {**facts, "claims": claims} if claims else facts
+
+
+def _missing(text: str, found: Verdict, sight: PhotoSight, model: VisualWords) -> tuple[MissingContent, ...]:
+    """What references say and the caption does not, then what the photo makes people say; most important first."""
+    judge = shipped_judge()
+    told = [
+        MissingContent(word, round(share, 3), REFERENCES)
+        for word, share in found.parts.unsaid
+        if found.way == BOTH and share >= judge.left_out[REFERENCES]
+    ]
+    known = {item.text for item in told}
+    for entry, share, region in unsaid(text, sight, model):
+        if share >= judge.left_out[IMAGE] and not known & set(entry.split()):
+            told.append(MissingContent(entry, round(share, 3), IMAGE, region))
+    return tuple(sorted(told, key=lambda item: -item.weight)[:MOST])
+
+
+def unsaid(text: str, sight: PhotoSight, model: VisualWords) -> list[tuple[str, float, Box]]:
+    """Objects that the photo makes people say and a text does not: name, the share who would say it, region."""
+    forms = frozenset(form for word, _, _ in words_of(text) for form in base_forms(word.lower()))
+    said = {place for place, entry in enumerate(model.entries) if all(part in forms for part in entry.split())}
+    found: list[tuple[str, float, Box]] = []
+    known = set(forms)
+    for number, share, region in sight.unsaid(said, _UNSAID):
+        entry = model.entries[number]
+        if model.kinds[number] == "object" and not known & set(entry.split()):
+            found.append((entry, share, region))
+            known |= set(entry.split())
+    return found

@@ -1,0 +1,1 @@
+"""Calibration of the verdict on judgements of people and on captions made wrong."""

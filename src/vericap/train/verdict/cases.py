@@ -1,0 +1,155 @@
+"""Captions with what is known of them: made wrong in one place, rated by people, true or false statements."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vericap.core.analysis import closure
+from vericap.core.batch import Batch
+from vericap.core.errors import InputError
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.graphs.corruptions import Pools, corruptions
+from vericap.metrics.evidence import base_forms
+from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.parts import CaptionParts, Parts
+from vericap.run.analyses.graphs import parse_texts
+from vericap.run.photos import Pixels, look_at
+from vericap.run.runtime import Runtime
+from vericap.train import data
+
+KINDS = ("object", "attribute", "relation", "number")
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A caption of a photo, its references, what was made wrong, and what people said of it (0 to 1)."""
+
+    image: str
+    caption: str
+    references: tuple[str, ...] = ()
+    wrong: tuple[Span, ...] = ()
+    kind: str = ""  # of what was made wrong, or of the statement
+    rating: float = float("nan")
+    others: tuple[str, ...] = ()  # everything else people say of the photo, references or not
+
+
+def share_of(image: str) -> float:
+    """A number from 0 to 1 by which photos are parted, drawn by their names alone."""
+    return int.from_bytes(sha256(image.encode()).digest()[:4], "big") / 2**32
+
+
+def photo_name(number: Any) -> str:
+    """How a photo of COCO is called."""
+    return f"{int(number):012d}.jpg"
+
+
+def records(file: str | Path) -> Iterator[dict[str, Any]]:
+    """Lines of a JSONL file, packed or not."""
+    opened = gzip.open if str(file).endswith(".gz") else open
+    try:
+        with opened(file, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                yield json.loads(line)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} is no JSONL file ({error})") from error
+
+
+def made_wrong(captions: data.Captioned, runtime: Runtime, *, seed: int) -> list[Case]:
+    """One caption of every photo as it is, and with one thing in it changed; the others are its references."""
+    generator = random.Random(seed)
+    chosen = [generator.randrange(len(own)) for own in captions.captions]
+    right = [own[place].strip() for own, place in zip(captions.captions, chosen)]
+    others = [
+        tuple(text for number, text in enumerate(own) if number != place)[:4]
+        for own, place in zip(captions.captions, chosen)
+    ]
+    graphs = list(parse_texts(right, runtime))
+    pools = Pools.of(right, graphs, minimum=2)
+    found = []
+    for key, text, rest, wrong in zip(
+        captions.keys, right, others, corruptions(right, graphs, seed=seed, avoid=others, pools=pools)
+    ):
+        found.append(Case(photo_name(key), text, rest, others=rest))
+        kinds = sorted(kind for kind in wrong if kind in KINDS)
+        if kinds:
+            kind = "object" if "object" in kinds and generator.random() < 0.4 else generator.choice(kinds)
+            found.append(Case(photo_name(key), wrong[kind], rest, changed(text, wrong[kind]), kind))
+    return found
+
+
+def changed(right: str, wrong: str) -> tuple[Span, ...]:
+    """Places of the words that only the second text has; another form of the same word ("dogs", "dog") is none."""
+    before, after = [word.lower() for word, _, _ in words_of(right)], words_of(wrong)
+    matched = SequenceMatcher(None, before, [word.lower() for word, _, _ in after], autojunk=False)
+    return tuple(
+        after[place][1:]
+        for name, first, last, start, end in matched.get_opcodes()
+        if name in ("replace", "insert")
+        for place in range(start, end)
+        if not any(base_forms(after[place][0].lower()) & base_forms(word) for word in before[first:last])
+    )
+
+
+def rated(file: str | Path, captions: data.Captioned, *, foreign: bool = True) -> list[Case]:
+    """Ratings of CxC (0 to 5), with the captions of the photo as references, the rated one left out."""
+    own = dict(zip(captions.keys, captions.captions))
+    found = []
+    for record in records(file):
+        key = str(record["image_id"])
+        if record.get("trainable") and record.get("photo") and key in own and (foreign or record["own"]):
+            text = record["caption"].strip()
+            rest = tuple(other for other in own[key] if other.strip() != text)
+            kind = "own" if record["own"] else "foreign"
+            found.append(Case(photo_name(key), text, rest, kind=kind, rating=record["rating"] / 5))
+    return found
+
+
+def statements(file: str | Path) -> list[Case]:
+    """True and false statements of where things are (VSR); `kind` is the relation."""
+    return [
+        Case(photo_name(r["image_id"]), r["statement"], kind=r["relation"], rating=float(r["label"]))
+        for r in records(file)
+    ]
+
+
+def analysed(cases: Sequence[Case], settings: Settings, key: Parts) -> Batch:
+    """A batch with the parts of all captions, as scoring computes them."""
+    runtime = Runtime.of(settings)
+    samples = [Sample(str(n), case.caption, case.references, case.image) for n, case in enumerate(cases)]
+    batch = Batch.of(samples, settings)
+    needed = closure([key], settings)
+    pixels = [need for need in needed if isinstance(need, Pixels)]
+    for photos, found in zip(pixels, look_at(batch, pixels, runtime)):
+        batch.put(photos, photos.table(found))
+    for need in needed:
+        if need not in batch:
+            batch.put(need, need.compute(batch, runtime))
+    return batch
+
+
+def claims_wrong(case: Case, parts: CaptionParts) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which claims of a caption stand where it was made wrong."""
+    return np.array(
+        [
+            any(
+                sentence.words[word][1] < end and start < sentence.words[word][2]
+                for word in claim.words
+                for start, end in case.wrong
+            )
+            for sentence in parts.sentences
+            for claim in sentence.claims
+        ],
+        dtype=bool,
+    )
