@@ -130,6 +130,7 @@ def many(tmp_path: Path) -> list[str]:
     return [str(file), "--keep", keep, "--cascade", "--quiet"]
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_gives_the_same_bytes(many: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "vericap", "filter", many[0]]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -323,6 +323,7 @@ def killed(words: list[object], moment: float, number: int, *, worker: bool) -> 
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:
     """The long form, with 20 moments, is benchmarks/studies/kill_runs.py."""
     path = tmp_path / "captions.jsonl"
