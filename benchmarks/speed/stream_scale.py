@@ -17,18 +17,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import resource
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.library import corpora
+from benchmarks.library.measuring import measured
 
 SETS = {"classics": "bleu-4,rouge-l,cider-d", "vifidel": "bleu-4,rouge-l,cider-d,vifidel"}
 LABELS = ("person", "dog", "car", "chair", "bottle", "cat", "bicycle", "bench", "bird", "cup")
@@ -57,63 +52,12 @@ def mixed(one: str, two: str) -> str:
     return " ".join(first[: len(first) // 2] + second[len(second) // 2 :])
 
 
-class Memory(threading.Thread):
-    """The most that a process and its children held together, and that any of them held."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid, self.done = pid, False
-        self.together, self.largest = 0, 0
-
-    def run(self) -> None:
-        while not self.done:
-            held = [pss(pid) for pid in family(self.pid)]
-            self.together, self.largest = max(self.together, sum(held)), max([self.largest, *held])
-            time.sleep(0.1)
-
-
-def family(pid: int) -> list[int]:
-    """A process and all below it."""
-    found, waiting = [], [pid]
-    while waiting:
-        one = waiting.pop()
-        found.append(one)
-        try:
-            for task in Path(f"/proc/{one}/task").iterdir():
-                waiting += map(int, (task / "children").read_text().split())
-        except OSError:
-            pass
-    return found
-
-
-def pss(pid: int) -> int:
-    """Bytes of a process, shared ones in proportion."""
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    return 0
-
-
 def measure(path: Path, metrics: str, workers: int, output: Path) -> dict[str, Any]:
     """One run of the command line."""
     words = ["score", path, "-m", metrics, "-o", output, "--workers", workers, "--quiet", "--cache", "off"]
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    run = subprocess.Popen([sys.executable, "-m", "vericap", *map(str, words)], env=environment, stdout=subprocess.PIPE)
-    memory = Memory(run.pid)
-    memory.start()
-    out, _ = run.communicate()
-    memory.done = True
-    memory.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if run.returncode:
-        raise SystemExit(f"the run failed with exit code {run.returncode}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    found = {"wall_s": time.perf_counter() - start, "cpu_s": cpu, "together_mb": memory.together / 1e6}
-    return {**found, "largest_mb": memory.largest / 1e6, "table": out.decode()}
+    used = measured(*words)
+    found = {"wall_s": used.wall, "cpu_s": used.cpu, "together_mb": used.together / 1e6}
+    return {**found, "largest_mb": used.largest / 1e6, "table": used.printed}
 
 
 def plot(rows: list[dict[str, Any]], target: Path) -> None:

@@ -173,7 +173,7 @@ class RayExecutor:
             Worker,
             fn_constructor_args=(work, attempts, folder),
             batch_size=1,
-            compute=data.ActorPoolStrategy(min_size=1, max_size=count),
+            compute=data.ActorPoolStrategy(min_size=1, max_size=count, initial_size=count),
             num_cpus=0 if self.gpus else self.cpus,
             **({"num_gpus": self.gpus} if self.gpus else {}),
         )
