@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from vericap.cli import COMMANDS, main, parser_for
 
 # Pages whose code another test runs, on data of its own.
 ELSEWHERE = {"own-features.md": "tests/test_own_features.py", "filter.md": "tests/test_filter_page.py"}
+SLOW = {"integrations.md", "meta-evaluation.md"}  # torch and its kin are imported; public data is judged
 LONG = {"train", "reproduce", "verify", "serve", "annotate"}
 # Commands that need what no test has: files of others, a service, many machines.
 PARSED = (
@@ -37,6 +39,11 @@ def code(page: Path) -> list[Any]:
 
 def told(page: Path) -> list[Command]:
     return [command for block in blocks(page.read_text("utf-8")) if runnable(block) for command in commands(block)]
+
+
+def pages(what: Callable[[Path], list[Any]]) -> list[Any]:
+    """Pages that have some of it; those whose code takes long are marked."""
+    return [pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else ()) for page in PAGES if what(page)]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +73,7 @@ def names() -> dict[str, Any]:
     return {"__name__": "page", **given}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if code(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages(code), ids=lambda page: page.name)
 @pytest.mark.filterwarnings("ignore::vericap.VericapWarning")
 def test_python(page: Path, folder: Path) -> None:
     if page.name in ELSEWHERE:

@@ -21,7 +21,19 @@ Paths = Sequence[str | Path]
 
 @dataclass
 class Loaded:
-    """Samples that can be scored, records that cannot, and what a user should know."""
+    """Samples that can be scored, records that cannot, and what a user should know: what `vericap.load` gives back.
+
+    Attributes
+    ----------
+    samples : list of Sample
+        Each with `id`, `candidate`, `references`, `image`, `objects`.
+    problems : list of Problem
+        Records that cannot be read, with the reason.
+    notes, warnings : list of str
+        What to know of the input.
+    batches : list of Records
+        The same samples, with the columns of the input.
+    """
 
     samples: list[Sample] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)

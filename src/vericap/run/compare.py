@@ -50,12 +50,25 @@ class Comparison(Renders):
 
     Attributes
     ----------
-    results : scores by system; the first system is the one that others are tested against.
-    p_values, adjusted : p of each later system and metric, alone and by Holm's adjustment over all of them.
-    intervals : 95 % bootstrap intervals of every system and metric.
-    test, resamples, captions, level : how it was tested, and the adjusted p below which a star is set.
-    notes : what to know of the numbers.
-    diagnosis : what is suspicious about each system's captions, and habits that move its scores.
+    results : dict of Result
+        Scores by system; the first system is the one that others are tested against.
+    p_values, adjusted : dict
+        p of each later system and metric, alone and by Holm's adjustment over all of them.
+    intervals : dict
+        95 % bootstrap intervals of every system and metric.
+    test, resamples, captions, level : Any
+        How it was tested, and the adjusted p below which a star is set.
+    notes : list of str
+        What to know of the numbers.
+    diagnosis : dict
+        What is suspicious about each system's captions, and habits that move its scores.
+
+    Examples
+    --------
+    >>> import vericap
+    >>> found = vericap.compare({"a": ["a dog"], "b": ["a cow"]}, [["a dog"]], "rouge-l", resamples=10)
+    >>> found.results["b"].corpus["rouge-l"].value
+    0.5
     """
 
     results: dict[str, Result]
