@@ -7,7 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -136,3 +141,48 @@ def test_a_picture_holds_everything_and_markup_is_text() -> None:
     assert 'href="data:image/jpeg;base64,' in drawn
     assert "left out: &lt;script&gt;" in drawn
     assert "<line" in drawn
+
+
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """The address of the site on this machine."""
+    handler = partial(SilentHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class SilentHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_a_browser_asks_nobody_else_and_searches(served: str, tmp_path: Path) -> None:
+    pytest.importorskip("selenium", reason="needs the group browser")
+    sys.path.insert(0, str(TOP / "tests" / "browser"))
+    import chromium
+
+    if not (chromium.CHROMIUM and chromium.DRIVER):
+        pytest.skip("no chromium with chromedriver")
+    browser = chromium.Browser(tmp_path)
+    try:
+        for page in ("index", "start", "api", "cards/chair", "human-agreement"):
+            browser.driver.get(f"{served}/{page}.html")
+            asked = browser.run("return performance.getEntriesByType('resource').map(entry => entry.name)")
+            assert asked
+            assert [address for address in asked if not address.startswith((served, "data:", "blob:"))] == []
+            assert browser.run("return Array.from(document.images).every(one => one.complete && one.naturalWidth > 0)")
+        box = browser.driver.find_element("css selector", ".md-search__input")
+        browser.run("arguments[0].focus()", box)
+        box.send_keys("hallucination")
+        for _ in range(100):
+            results = browser.driver.find_elements("css selector", ".md-search-result__item")
+            if results:
+                break
+            time.sleep(0.1)
+        assert results
+        assert [text for text in browser.complaints() if "favicon" not in text] == []
+    finally:
+        browser.driver.quit()
