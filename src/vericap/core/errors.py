@@ -117,6 +117,18 @@ def install(group: str) -> str:
     return f"pip install '{_origin()}[{group}]'"
 
 
+def install_package(name: str) -> str:
+    """The command that installs a package of models, which lies in the folder `packages` of a clone.
+
+    Examples
+    --------
+    >>> install_package("vericap-gte-small").endswith("vericap-gte-small")
+    True
+    """
+    origin = _origin()
+    return f"pip install {name if origin == 'vericap' else f'{origin}/packages/{name}'}"
+
+
 def _origin() -> str:
     """The folder this package was installed from, or its name where it came from an index."""
     import json

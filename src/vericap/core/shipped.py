@@ -1,4 +1,8 @@
-"""The shipped networks and tables: found by name, checked by SHA-256."""
+"""The shipped networks and tables: found by name, checked by SHA-256.
+
+Large parts that no default needs are packages of their own (`packages/` of the repository). Such a package has an entry
+point of the group `vericap.models`: the part's name -> the module whose folder holds the part's files.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,38 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vericap.core.errors import InputError, MissingPart, VericapError
+from vericap.core.errors import InputError, MissingPart, VericapError, install_package
 
 ROOT = Path(__file__).resolve().parent.parent / "data"
 
 
+GROUP = "vericap.models"
+PACKAGES = {"encoder": ("gte-small", "vericap-gte-small")}  # part -> what users call it, the package that brings it
+
+
 def folder(name: str) -> Path:
-    """The folder of a shipped model or table."""
+    """The folder of a shipped model or table, or of one that a package of its own brings."""
     found = ROOT / name
-    if not (found / "meta.json").is_file():
-        raise MissingPart(f"the shipped part '{name}' is not at {found}; reinstall vericap")
-    return found
+    if (found / "meta.json").is_file():
+        return found
+    brought = _brought(name)
+    if brought is not None:
+        return brought
+    if name in PACKAGES:
+        called, package = PACKAGES[name]
+        raise MissingPart(f"{called} is not installed; it is a package of its own: {install_package(package)}")
+    raise MissingPart(f"the shipped part '{name}' is not at {found}; reinstall vericap")
+
+
+def _brought(name: str) -> Path | None:
+    """The folder that an installed package names for a part."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=GROUP, name=name):
+        file = getattr(point.load(), "__file__", None)
+        if file and (Path(file).parent / "meta.json").is_file():
+            return Path(file).parent
+    return None
 
 
 @cache
