@@ -88,7 +88,7 @@ def test_agreement_by_length_and_kind():
     short = lengths <= np.quantile(lengths, 1 / 3)
     assert table.columns[1] == f"1-{lengths[short].max()} words ({short.sum()})"
     expected = correlation("tau-c", found.scores["rouge-l"][short], found.task.judgement[short])
-    assert table.rows[0][1] == pytest.approx(100 * expected)
+    assert table.rows[0][1].value == pytest.approx(expected)
     kinds = by_kind(found)
     assert kinds.columns == ["metric", "object (160)", "number (80)"]
     assert by_system(found) is None
@@ -101,10 +101,10 @@ def test_agreement_at_the_level_of_systems():
         rated(systems=systems), scores={"judge": rated().ratings[:, 0], "rows": np.arange(240)}, resamples=50
     )
     table = by_system(found)
-    assert table.rows[0][1] == pytest.approx(100.0)
+    assert table.rows[0][1].value == pytest.approx(1.0)
     assert "4 systems" in table.notes[0]
     means = [[values[k::4].mean() for k in range(4)] for values in (np.arange(240.0), found.task.judgement)]
-    assert table.rows[1][1] == pytest.approx(100 * np.corrcoef(*means)[0, 1])
+    assert table.rows[1][1].value == pytest.approx(np.corrcoef(*means)[0, 1])
 
 
 def test_systems_that_fight():
@@ -112,8 +112,8 @@ def test_systems_that_fight():
     data.systems = [("one", "two"), ("one", "three"), ("three", "two")]
     found = evaluate(data, scores={"people": [1, 1, 0, 0, 0, 1], "other": [0, 0, 1, 1, 1, 0]}, resamples=0)
     table = by_system(found)
-    assert table.rows[0][1] == pytest.approx(100.0)  # one wins twice, two once, three never
-    assert table.rows[1][1] == pytest.approx(-100.0)
+    assert table.rows[0][1].value == pytest.approx(1.0)  # one wins twice, two once, three never
+    assert table.rows[1][1].value == pytest.approx(-1.0)
 
 
 def test_metrics_that_say_the_same():
