@@ -5,8 +5,10 @@
 Human captions are those of photos that neither model was trained on: Flickr8k's dev photos and COCO's val2014 photos
 outside `never_train_image_ids.txt`. Spoilt ones are made from them. Per kind of error: the area under the curve of all
 human captions against the spoilt ones, x100, and the share of pairs, x100, in which a caption scores above its own
-spoilt copy (ties 1/2). Then what must not move the score, texts of several sentences, machine captions, special cases
-and speed. PASCAL-50S pairs of a human and a machine caption only where asked for.
+spoilt copy (ties 1/2). Then whether the value is what it says (human and spoilt captions in equal numbers, every kind
+of error as often: the share of human ones by value), what must not move the score (objects, capitals, stops), texts of
+several sentences, machine captions, special cases and speed. PASCAL-50S pairs of a human and a machine caption only
+where asked for.
 """
 
 from __future__ import annotations
@@ -167,6 +169,40 @@ def errors_table(human: list[list[str]], metrics: Sequence[str]) -> None:
         print(name.ljust(22) + f"{len(bad):6}" + "".join(cells), flush=True)
 
 
+def reliability_table(human: list[list[str]]) -> None:
+    """Values against what they claim: the chance that a text is a person's, where as many are spoilt."""
+    dice, kinds = random.Random(3), list(spoilers(4).values())[5:]
+    spoilt: list[list[str]] = []
+    for words in human:
+        made = None
+        while not made or made == words:
+            made = dice.choice(kinds)(words)
+        spoilt.append(made)
+    values = score("fluency", [" ".join(words) for words in (*human, *spoilt)])
+    right = np.arange(len(values)) < len(human)
+    print("value         texts  mean value  share of people's")
+    for low in np.arange(0, 1, 0.1):
+        inside = (values >= low) & (values < low + 0.1 + (low > 0.85))
+        if inside.any():
+            claimed, true = values[inside].mean(), right[inside].mean()
+            print(f"{low:.1f} to {low + 0.1:.1f} {inside.sum():8}{claimed:12.2f}{true:19.2f}")
+    told = 100 * ((values >= 0.5) == right).mean()
+    print(f"told apart at .5: {told:.1f} %, Brier score {np.mean((values - right) ** 2):.3f}")
+
+
+def style_table(human: list[list[str]]) -> None:
+    plain = [" ".join(words) for words in human]
+    values = score("fluency", plain)
+    styles: dict[str, Callable[[str], str]] = {
+        "with a stop": lambda text: f"{text.capitalize()}.",
+        "Title Case": str.title,
+        "capitals": str.upper,
+    }
+    for name, style in styles.items():
+        change = np.abs(score("fluency", [style(text) for text in plain]) - values)
+        print(f"{name:12}: mean absolute change {change.mean():.4f}, above .1 in {100 * (change > 0.1).mean():.1f} %")
+
+
 def content_table(human: list[list[str]], metrics: Sequence[str]) -> None:
     """How much a score moves, in units of itself and of its standard deviation over human captions."""
     dice = random.Random(2)
@@ -246,6 +282,8 @@ def main() -> None:
     values = score("fluency", [" ".join(words) for words in human])
     print(f"{len(human)} human captions: quantiles 5 25 50 75 %", np.quantile(values, QUANTILES).round(3))
     errors_table(human, [*args.metrics, "length"])
+    reliability_table(human)
+    style_table(human)
     content_table(human, args.metrics)
     long_table()
     machine_table()

@@ -1,0 +1,1 @@
+"""Training of the fluency model: good sentences against errors made from them."""
