@@ -51,7 +51,7 @@ class Scorer:
     def __init__(self, metrics: str | Iterable[Wanted] = "coco", **settings: Any) -> None:
         self._how = calls.reading(settings)
         self.settings = Settings.of(settings)
-        self.run = Run(resolve(metrics, code=True), self.settings)
+        self.run = Run(resolve(metrics, code=True, lang=self.settings.lang), self.settings)
 
     def score(
         self,

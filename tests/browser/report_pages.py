@@ -75,10 +75,10 @@ class Browser(chromium.Browser):
 
 
 def demo_report(folder: Path) -> Path:
-    """Captions of three systems on bundled photos: words, regions, transport, graphs, n-grams."""
+    """Captions of three systems on bundled photos: the verdict, words, regions, transport, graphs, n-grams."""
     files = load_systems([DEMO / f"{name}.jsonl" for name in SYSTEMS], [DEMO / "references.jsonl"])
     settings = Settings(images=DEMO / "photos", cache=folder / "cache")
-    run = Run(resolve("chair,vifidel,spice,rouge-l,bleu-4,lm"), settings)
+    run = Run(resolve("fidelity,adequacy,fluency,verdict,chair,spice,vifidel,rouge-l,bleu-4"), settings)
     systems = {name: run.name_images(found.samples) for name, found in zip(SYSTEMS, files)}
     write_site(of_run(systems, run), folder / "report", title="Demo", copy_photos=True)
     return folder / "report"

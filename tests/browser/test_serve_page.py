@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,11 @@ class Page(report_pages.Browser):
             assert time.monotonic() < end, self.text("notice") or "no result came"
             time.sleep(0.05)
 
+    def press(self, *keys: str) -> None:
+        """Keys wherever the focus is; an input of files would take a key that is sent to it for a path."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+
     def weak(self) -> list[str]:
         return [text.split(" (")[0] for text in self.texts("#candidate .word.weak")]
 
@@ -71,12 +77,15 @@ def started(*words: str) -> tuple[subprocess.Popen[str], str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert process.stdout is not None
     address = process.stdout.readline().split()[1]
+    health = f"{address.partition('?')[0]}health"  # a token may follow
     end = time.monotonic() + 240
     while time.monotonic() < end:
         try:
-            with urllib.request.urlopen(f"{address}health") as answer:
+            with urllib.request.urlopen(health) as answer:
                 if json.load(answer)["status"] == "ok":
                     return process, address
+        except urllib.error.HTTPError:
+            break  # its networks cannot be opened
         except OSError:
             pass
         time.sleep(0.2)
@@ -184,7 +193,7 @@ def test_examples(page: Page) -> None:
 def test_further_metrics(page: Page) -> None:
     page.visit("#check")
     page.after(page["caption-text"].send_keys, "a dog runs")
-    page["chooser"].click()
+    page.all("#chooser summary")[0].click()
     assert not page["metric-sentence"].is_enabled()
     page.after(page["references-text"].send_keys, "a dog is running")
     assert page["metric-sentence"].is_enabled()
@@ -206,7 +215,7 @@ def test_keyboard_alone(page: Page) -> None:
         if "word" in (page.focused.get_attribute("class") or ""):
             break
         page.press(Keys.TAB)
-    assert page.focused.text == "a"
+    assert page.focused.text in ("a", "dog")
 
 
 def test_captions_are_text(page: Page) -> None:
@@ -263,9 +272,10 @@ def test_japanese(page: Page) -> None:
     page["language"].click()
     page.until(lambda: page.run("return document.documentElement.lang") == "ja")
     assert page.text("to-examples") == "例"
-    page.after(page["caption-text"].send_keys, "犬が芝生を走る。\n")
-    page["references-text"].send_keys("犬が走っている。")
-    page.until(lambda: "rouge-l" in page.texts(".scoreline .name"))
+    page["caption-text"].send_keys("犬が芝生を走る。")
+    page.until(lambda: "No metric fits" in page.text("result"))  # a hint, no error: references may follow
+    page.after(page["references-text"].send_keys, "犬が走っている。")
+    page.until(lambda: "cider-d" in page.texts(".scoreline .name"))
     assert page["candidate"].get_attribute("lang") == "ja"
 
 
@@ -276,9 +286,9 @@ def test_no_fault_for_axe(page: Page, place: str, scheme: str) -> None:
     script = (Path(package.__file__).parent / "axe.min.js").read_text("utf-8")
     page.screen(1280, 900, scheme)
     page.visit(place)
-    if "example" in place:
+    if "example=" in place:
         page.until(page.judged)
-        page["chooser"].click()
+        page.all("#chooser summary")[0].click()
     page.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": script})  # the page's policy allows no script
     found = page.driver.execute_async_script(
         "const done = arguments[0]; axe.run(document, {preload: false}).then(r => done(r.violations.map("

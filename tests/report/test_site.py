@@ -319,6 +319,8 @@ def test_default_metrics_follow_the_input() -> None:
     assert "the set recommended" in said
     alone, _ = default_metrics([Sample("1", "a dog")], lang="en", images=False)
     assert all("references" not in m.needs and "image" not in m.needs for m in resolve(alone))
+    named = [metric.label for metric in resolve("recommended", lang="en")]
+    assert ",".join(named) == names  # a set that is named leaves out what does not read the language
     japanese, _ = default_metrics([Sample("1", "犬", ("犬",))], lang="ja", images=False)
     assert "jaspice" in japanese.split(",")
     assert "spice" not in japanese.split(",")

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    run = Run(resolve(args.metrics, code=True), common.settings(args))
+    run = Run(resolve(args.metrics, code=True, lang=args.lang), common.settings(args))
     conditions = [gate.parse(text, [metric.label for metric in run.metrics]) for text in args.fail_if]
     systems: dict[str, list[Sample]] = {}
     problems: list[Problem] = []

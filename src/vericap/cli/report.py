@@ -84,7 +84,7 @@ def _scored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content:
                                "references (`references=FILE`) or names (`metrics=NAMES`)")  # fmt: skip
         if not args.quiet:
             common.say(f"note: {said}")
-    run = Run(resolve(args.metrics, code=True), settings)
+    run = Run(resolve(args.metrics, code=True, lang=args.lang), settings)
     systems = {name: run.name_images(one.samples) for name, one in loaded.items()}
     return of_run(systems, run, resamples=args.resamples)
 

@@ -98,7 +98,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def run(args: argparse.Namespace) -> int:
-    run = Run(resolve(args.metrics, code=True), common.settings(args))
+    run = Run(resolve(args.metrics, code=True, lang=args.lang), common.settings(args))
     if args.json and args.output == "-":
         raise VericapError("--json and --output - both want standard output; choose one")
     beside = named_files(run.settings, run.metrics)

@@ -218,31 +218,33 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def resolve(wanted: str | Iterable[Wanted], *, code: bool = False) -> list[Metric]:
+def resolve(wanted: str | Iterable[Wanted], *, code: bool = False, lang: str = "") -> list[Metric]:
     """Metrics from names, sets, metric classes, ready metrics and functions, each once, in the order given.
 
     Parameters
     ----------
     wanted : a text of names separated by commas, or a list of names, metrics and plain functions.
     code : whether a name may be `py:FILE.py:function`. Never where names come from a network.
+    lang : language of the captions: of a set, metrics that do not read it are left out. Empty: all are taken.
     """
     items: Sequence[Wanted] = split(wanted) if isinstance(wanted, str) else list(wanted)
     metrics: dict[str, Metric] = {}
     for item in items:
-        for metric in _resolved(item, code):
+        for metric in _resolved(item, code, lang):
             metrics.setdefault(metric.label, metric)
     if not metrics:
         raise VericapError("no metric was named; `vericap metrics` lists them")
     return list(metrics.values())
 
 
-def _resolved(item: Wanted, code: bool) -> list[Metric]:
+def _resolved(item: Wanted, code: bool, lang: str) -> list[Metric]:
     if isinstance(item, Metric):
         return [item]
     if isinstance(item, str):
         item = canonical(item)
         members = SETS.get(item) or ((item,) if known(item) else sets().get(item, (item,)))
-        return [make(name, code=code) for name in members]
+        found = [make(name, code=code) for name in members]
+        return [one for one in found if len(found) == 1 or not lang or not one.languages or lang in one.languages]
     if isinstance(item, type):
         if not issubclass(item, Metric):
             raise VericapError(f"the class {item.__name__} is no metric; derive it from vericap.Metric")

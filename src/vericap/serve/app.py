@@ -25,7 +25,7 @@ from vericap.serve.batches import Batches, add_batches
 from vericap.serve.check import checked
 from vericap.serve.examples import examples, photos
 from vericap.serve.guard import LOOPBACK, Application, Guard
-from vericap.serve.judge import Judge, language_of, sample_of
+from vericap.serve.judge import NOTHING_FITS, Judge, language_of, sample_of
 from vericap.serve.limits import Limits, Refused
 from vericap.serve.names import chosen, described, offered
 from vericap.serve.shown import Shown, add_shown
@@ -68,6 +68,7 @@ class Service:
     settings: Settings = field(default_factory=Settings)
     shown: Shown = field(default_factory=Shown)
     ready: bool = False
+    failed: bool = False
 
     def __post_init__(self) -> None:
         self.judge = Judge(self.settings, self.limits)
@@ -78,7 +79,11 @@ class Service:
         """Open what the usual metrics work with, on a photo that ships."""
         example = examples()[0]
         sample = sample_of(example["caption"], tuple(example["references"]), photos()[example["photo"]])
-        self.judge.explain(sample, self.judge.usual(sample, "en"), "en", full=True)
+        try:
+            self.judge.explain(sample, self.judge.usual(sample, "en"), "en", full=True)
+        except Exception:
+            self.failed = True
+            raise
         self.ready = True
 
     def close(self) -> None:
@@ -137,7 +142,10 @@ async def view(
 ) -> Response:
     """What the page draws: the usual metrics and those that are chosen beside them."""
     asked = await Asked.of(request, caption, image, references, lang, metrics)
-    found = await asked.answer(lambda: asked.judge.explain(asked.sample, asked.all_metrics(), asked.lang, full=True))
+    wanted = asked.all_metrics()
+    if not wanted:
+        return JSONResponse({"hint": NOTHING_FITS})  # somebody is still typing: this is no mistake
+    found = await asked.answer(lambda: asked.judge.explain(asked.sample, wanted, asked.lang, full=True))
     return JSONResponse(live_view(found))
 
 
@@ -155,9 +163,10 @@ async def list_metrics(request: Request) -> Response:
 async def health(request: Request) -> Response:
     """Whether the server works."""
     service: Service = request.app.state.service
-    status = "stopped" if not service.worker.alive else "ok" if service.ready else "warming"
+    status = "ok" if service.ready else "failed" if service.failed else "warming"
+    status = status if service.worker.alive else "stopped"
     waiting = {"status": status, "waiting": service.worker.waiting}
-    return JSONResponse(waiting, status_code=503 if status == "stopped" else 200)
+    return JSONResponse(waiting, status_code=503 if status in ("failed", "stopped") else 200)
 
 
 @dataclass

@@ -28,6 +28,7 @@ from vericap.vision import images
 
 SEEN = 4096  # photos that are known to be whole
 ONE = "1"  # the id of the only caption of a request
+NOTHING_FITS = "No metric fits; send an image, references, or both, or name metrics."
 SHIPPED_DF = "coco-val"  # CIDEr of a single caption needs document frequencies from elsewhere
 
 
@@ -180,7 +181,7 @@ def fits(metric: Metric, sample: Sample, lang: str) -> bool:
 def check_fit(metrics: Sequence[Metric], sample: Sample, lang: str) -> None:
     """Refuse metrics that lack what they look at, in words of the API."""
     if not metrics:
-        raise Refused(422, "No metric fits; send an image, references, or both, or name metrics.")
+        raise Refused(422, NOTHING_FITS)
     for metric in metrics:
         if {"image", "objects"} & set(metric.needs) and sample.photo is None:
             raise Refused(422, f"The metric {metric.label} looks at the photo; send one in the field image.")

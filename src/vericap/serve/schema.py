@@ -102,7 +102,7 @@ class Metrics(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server works: warming (networks are being opened), ok, or stopped."""
+    """Whether the server works: warming (networks are being opened), ok, failed (they cannot be) or stopped."""
 
     status: str
     waiting: int

@@ -12,6 +12,8 @@ const Caption = (() => {
   let chosen = ""; // whose evidence colours the words; empty: all metrics together
   let around = [-1, -1]; // rows before and after
 
+  // Metrics that say the same speak with one voice, that of the one that is believed first.
+  const voice = (reason) => [...reason.by].sort((a, b) => first(a) - first(b))[0];
   const first = (name) => { const place = BOXES.indexOf(name.split(":")[0]); return place < 0 ? BOXES.length : place; };
 
   // --- photo ---
@@ -50,7 +52,7 @@ const Caption = (() => {
       for (const [start, end, support, source, box, low] of reason.words || []) {
         const key = `${start}-${end}`;
         if (!spans.has(key)) spans.set(key, { start, end, entries: [], marks: [] });
-        for (const name of reason.by) spans.get(key).entries.push({ name, support, source, box, low: Boolean(low) });
+        spans.get(key).entries.push({ name: voice(reason), support, source, box, low: Boolean(low) });
       }
     }
     const marks = reasons.flatMap((reason) => reason.marks || []);
@@ -245,7 +247,7 @@ const Caption = (() => {
 
   function content(rows, row, detail, state) {
     const spans = evidence(detail.reasons);
-    const judges = [...new Set(detail.reasons.filter((reason) => reason.words).flatMap((reason) => reason.by))];
+    const judges = [...new Set(detail.reasons.filter((reason) => reason.words).map(voice))];
     if (chosen && !judges.includes(chosen)) chosen = "";
     const text = el("p", { id: "candidate", class: "candidate", lang: head.lang }, rows.text[row].trim() ? words(rows, row, spans) : el("span", { class: "faint" }, say("empty")));
     const judge = el("select", { id: "judge", onchange: () => { chosen = judge.value; text.replaceChildren(...words(rows, row, spans)); outline([], "", ""); } }, el("option", { value: "" }, say("combined")), judges.map((name) => el("option", { value: name }, name)));

@@ -85,8 +85,9 @@ const Check = (() => {
     try {
       const found = await State.ask("view", { method: "POST", body: form(), signal: own.signal });
       if (running !== own) return;
-      last = { found, photo };
       State.warn("");
+      if (found.hint) { last = null; status(""); hint(box, found.hint); return; }
+      last = { found, photo };
       State.draw(box, found, photo);
       status(say("live_ready", ((performance.now() - begun) / 1000).toFixed(2)));
       document.body.dataset.judged = String(Number(document.body.dataset.judged || 0) + 1);
@@ -100,7 +101,8 @@ const Check = (() => {
 
   const later = () => { clearTimeout(waits); waits = setTimeout(judge, PAUSE); };
   const status = (text) => { byId("status").textContent = text; };
-  const empty = (box) => box.replaceChildren(el("p", { class: "faint hint" }, say("live_start")));
+  const hint = (box, text) => box.replaceChildren(el("p", { class: "faint hint" }, text));
+  const empty = (box) => hint(box, say("live_start"));
 
   // --- the form ---
 
