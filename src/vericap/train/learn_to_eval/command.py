@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
         return training.Photos(part, images, human, machine, chosen.buckets)
 
     *learned, dev = list(options.parts(args, store))
-    joined = learned[0][1] if len(learned) == 1 else learned[0][1] + learned[1][1]
-    train, validation = parallel.first(lambda: (photos("learn", joined), photos(*dev)))
+    joined = learned[0] if len(learned) == 1 else ("both", learned[0][1] + learned[1][1])
+    train, validation = parallel.first(lambda: (photos(*joined), photos(*dev)))
     trained = training.train_discriminator(
         train,
         validation,
