@@ -80,7 +80,7 @@ def plot(rows: list[dict[str, Any]], target: Path) -> None:
         axes.set(xscale="log", xlabel="captions (4 references each)", title=title, ylim=(0, None))
         axes.legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(target, dpi=120)
+    figure.savefig(target, dpi=120, metadata={"Date": None} if target.suffix == ".svg" else None)
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--mix", action="store_true", help="make new captions of halves of two")
     parser.add_argument("--work", type=Path, help="folder for made captions and outputs (default: a temporary one)")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, help="JSON of the rows; those it holds are not measured again")
     parser.add_argument("--plot", type=Path)
     args = parser.parse_args()
     grouped: dict[str, list[str]] = {}
@@ -98,12 +98,15 @@ def main() -> None:
         for image, caption in corpora.coco_captions(split):
             grouped.setdefault(image, []).append(caption)
     by_image = [texts[:5] for texts in grouped.values() if len(texts) >= 5]
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = json.loads(args.output.read_text()) if args.output and args.output.exists() else []
+    known = {(row["captions"], row["set"]) for row in rows}
     with tempfile.TemporaryDirectory(dir=args.work) as name:
         for size in map(int, args.sizes.split(",")):
             path = Path(name) / f"{size}.jsonl"
-            captions(size, path, by_image, mix=args.mix)
-            for chosen in args.metrics.split(","):
+            wanted = [chosen for chosen in args.metrics.split(",") if (size, chosen) not in known]
+            if wanted:
+                captions(size, path, by_image, mix=args.mix)
+            for chosen in wanted:
                 found = measure(path, SETS[chosen], args.workers, Path(name) / "scores.jsonl")
                 row = {"captions": size, "set": chosen, "workers": args.workers, **found}
                 row["cpu_us"] = found["cpu_s"] / size * 1e6
@@ -113,9 +116,9 @@ def main() -> None:
                 print(size, chosen, shown, flush=True)
                 if args.output:
                     args.output.write_text(json.dumps(rows, indent=1))
-            path.unlink()
+            path.unlink(missing_ok=True)
     if args.plot:
-        plot(rows, args.plot)
+        plot(sorted(rows, key=lambda row: row["captions"]), args.plot)
 
 
 if __name__ == "__main__":
