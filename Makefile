@@ -35,8 +35,8 @@ test-all: $(VENV)/all lint
 
 # Lines of src/ that the tests reach, those that run in processes of their own left out.
 coverage: $(VENV)/all
-	$(BIN)/python -m pytest -n 2 -q --cov --cov-report=term:skip-covered --cov-report=json:build/coverage.json
-	$(BIN)/python tools/build_coverage.py build/coverage.json
+	$(BIN)/python -m pytest -n 2 -q --cov --cov-report=json:build/coverage.json
+	$(BIN)/python -m benchmarks.studies.coverage build/coverage.json --save
 
 lint: $(VENV)/full
 	$(BIN)/ruff check src tests tools benchmarks
@@ -47,6 +47,7 @@ lint: $(VENV)/full
 # Tables of the docs from the results that benchmarks wrote (benchmarks/results).
 figures: $(VENV)/full
 	$(BIN)/python tools/build_figures.py
+	$(BIN)/python tools/refresh_pages.py
 
 # The documentation as web pages and as plain Markdown, in site/; a dead link stops it.
 site: $(VENV)/full

@@ -1,7 +1,7 @@
 """Agreement with people on JSTS (Japanese COCO captions, similarity 0-5), the rows of Table 5, causes of
 disagreement (Table 7).
 
-    python -m benchmarks.agreement.jsts              # the validation part, 1,457 pairs
+    python -m benchmarks.agreement.jsts [--save]     # the validation part, 1,457 pairs
     python -m benchmarks.agreement.jsts --part train --pairs 3000
     python -m benchmarks.agreement.jsts --translations english.jsonl   # SPICE over translations as well
 
@@ -20,13 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
+from vericap.core.table import Number, Table
 from vericap.graphs.ja import ginza
 from vericap.graphs.ja.match import MatchRules, score_tuples
+from vericap.meta.agreement import correlation
 from vericap.meta.datasets.japanese import read_jsts, read_jsts_train
 from vericap.meta.evaluation import evaluate
 from vericap.meta.failure_cases import failures
@@ -99,10 +101,15 @@ def by_tuples(texts: Sequence[Pair], tuples: dict[str, list[tuple[str, ...]]], r
     return np.array([score_tuples(tuples[one], [tuples[other]], rules=rules).f1 for one, other in texts])
 
 
-def report(name: str, scores: np.ndarray, labels: np.ndarray) -> None:
-    figures = [function(labels, scores).statistic for function in (pearsonr, spearmanr, kendalltau)]
-    zeros = int((scores == 0).sum())
-    print(f"{name:42s} " + " ".join(f"{figure:.3f}" for figure in figures) + f"  {zeros:5d}", flush=True)
+def agreements(first: str) -> Table:
+    """An empty table of agreement with people."""
+    return Table([first, "Pearson", "Spearman", "Kendall", "pairs that score 0"], digits=3)
+
+
+def add(table: Table, name: str, scores: np.ndarray, labels: np.ndarray) -> None:
+    """One row: how scores agree with human similarity."""
+    figures = [Number(correlation(statistic, scores, labels)) for statistic in ("pearson", "spearman", "tau-b")]
+    table.add(name, *figures, int((scores == 0).sum()))
 
 
 TABLE_5 = {
@@ -119,44 +126,47 @@ TABLE_5 = {
 }
 
 
-def ablation(runtime: Runtime, texts: Sequence[Pair], samples: list[Sample], labels: np.ndarray) -> None:
+def ablation(runtime: Runtime, texts: Sequence[Pair], samples: list[Sample], labels: np.ndarray) -> Table:
     """Table 5 of the paper as options of the metric, and dependencies of single words as another parser."""
     names = {title: "jaspice" + (f":{options}" if options else "") for title, options in TABLE_5.items()}
     result = Run(registry.resolve(list(names.values())), Settings(lang="ja"), runtime=runtime).score(samples)
+    table = agreements("row of Table 5")
     for title, name in names.items():
-        report(title, both_ways(result, name), labels)
+        add(table, f"{title}: `{name}`", both_ways(result, name), labels)
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
     tuples = dependency_tuples(distinct)
     for heads in (False, True):
         rules = MatchRules(spelling=True, heads=heads)
-        report(f"single words' dependencies{', heads' if heads else ''}", by_tuples(texts, tuples, rules), labels)
+        title = f"another parser: dependencies of single words{', heads' if heads else ''}"
+        add(table, title, by_tuples(texts, tuples, rules), labels)
+    return table
 
 
-def by_kind(runtime: Runtime, texts: Sequence[Pair], labels: np.ndarray) -> None:
+def by_kind(runtime: Runtime, texts: Sequence[Pair], labels: np.ndarray) -> Table:
     """Which kinds of tuples carry the agreement, and whether PAS and dependencies differ beyond chance."""
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
     rules = MatchRules(spelling=True, heads=True)
-    whole = {}
+    whole, table = {}, agreements("tuples")
     for switches in ("", "structure=dependencies"):
         graphs = parse_texts(distinct, runtime, lang="ja", parser=switches)
         tuples = {text: graph.tuples() for text, graph in zip(distinct, graphs)}
         whole[switches] = by_tuples(texts, tuples, rules)
         for title, sizes in (("objects alone", (1,)), ("attributes alone", (2,)), ("relations alone", (3,))):
             kept = {text: [item for item in items if len(item) in sizes] for text, items in tuples.items()}
-            report(f"{switches or 'PAS'}: {title}", by_tuples(texts, kept, rules), labels)
+            add(table, f"{switches or 'PAS'}: {title}", by_tuples(texts, kept, rules), labels)
     dice = np.random.default_rng(0)
     gaps = []
     for _ in range(2000):
         rows = dice.integers(0, len(labels), len(labels))
-        one, other = (pearsonr(labels[rows], scores[rows]).statistic for scores in whole.values())
+        one, other = (correlation("pearson", scores[rows], labels[rows]) for scores in whole.values())
         gaps.append(one - other)
     low, high = np.percentile(gaps, [2.5, 97.5])
-    print(
-        f"Pearson of PAS minus dependencies: {np.mean(gaps):+.4f}, 95 % interval {low:+.4f} .. {high:+.4f}", flush=True
-    )
+    told = f"Pearson of PAS minus dependencies: {np.mean(gaps):+.4f}, 95 % interval {low:+.4f} .. {high:+.4f}"
+    table.notes.append(told)
+    return table
 
 
-def causes(part: str, count: int | None) -> None:
+def causes(part: str, count: int | None) -> Table:
     """Table 7 of the paper: why jaspice and people disagree by .5 and more, and what each remedy leaves."""
     data = (read_jsts if part == "valid" else read_jsts_train)(data_folder() / "japanese")
     data = data if count is None else replace(
@@ -165,17 +175,18 @@ def causes(part: str, count: int | None) -> None:
     )  # fmt: skip
     names = ("jaspice", "jaspice:hypernyms=0.7", "jaspice:hypernyms=0.7:compounds=0.7", "jaspice-plus")
     found = evaluate(data, list(names), resamples=0, settings=Settings(lang="ja"))
-    print(f"\n{'cases of disagreement by .5':42s} " + " ".join(f"{cause:>26s}" for cause in CAUSES) + "   all")
+    table = Table(["metric", *CAUSES, "all"])
     for name in names:
         counts = Counter(case.cause for case in failures(found, name, theta=0.5))
-        print(f"{name:42s} " + " ".join(f"{counts[c]:26d}" for c in CAUSES) + f" {sum(counts.values()):5d}", flush=True)
+        table.add(f"`{name}`", *(counts[cause] for cause in CAUSES), sum(counts.values()))
+    return table
 
 
-def over_translations(file: Path, part: str) -> None:
+def over_translations(table: Table, file: Path, part: str) -> None:
     """Tables 2 and 4 of the paper: the English SPICE on translations."""
     data = (read_jsts if part == "valid" else read_jsts_train)(data_folder() / "japanese")
     found = evaluate(translated(data, file), ["spice"], resamples=0)
-    report("spice over translations (one way)", found.scores["spice"], data.ratings)
+    add(table, "spice over translations (one way)", found.scores["spice"], data.ratings)
 
 
 def main() -> None:
@@ -184,28 +195,36 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, help="only the first so many")
     parser.add_argument("--no-ablation", action="store_true")
     parser.add_argument("--translations", type=Path, help="JSON lines with text and translation: SPICE over them")
+    add_save(parser)
     arguments = parser.parse_args()
     texts, labels = pairs(arguments.part, arguments.pairs)
-    print(f"JSTS {arguments.part}: {len(texts)} pairs, mean similarity {labels.mean():.2f}")
-    print(f"{'':42s} Pears Spear Kend.  zeros")
     both = [*texts, *((other, one) for one, other in texts)]
     samples = [Sample(str(i), one, (other,)) for i, (one, other) in enumerate(both)]
     run = Run(registry.resolve(METRICS), Settings(lang="ja"))
     result = run.score(samples)
-    report("content-lemma F1", lemma_overlap(texts), labels)
+    table = agreements("metric")
+    add(table, "F1 of content lemmas", lemma_overlap(texts), labels)
     for name in METRICS:
-        report(name, both_ways(result, name), labels)
+        add(table, f"`{name}`", both_ways(result, name), labels)
     if arguments.translations:
-        over_translations(arguments.translations, arguments.part)
+        over_translations(table, arguments.translations, arguments.part)
+    table.notes.append(
+        f"JSTS {arguments.part}: {len(texts)} pairs, mean similarity {labels.mean():.2f}; {sizes(run.runtime, texts)}"
+    )
+    tables = {"metrics": table}
     if not arguments.no_ablation:
-        print("\nTable 5 of the paper (options of jaspice)")
-        ablation(run.runtime, texts, samples, labels)
-        by_kind(run.runtime, texts, labels)
-        causes(arguments.part, arguments.pairs)
+        tables["table 5"] = ablation(run.runtime, texts, samples, labels)
+        tables["kinds of tuples"] = by_kind(run.runtime, texts, labels)
+        tables["causes"] = causes(arguments.part, arguments.pairs)
+    tell("benchmarks.agreement.jsts", tables, save=arguments.save)
+
+
+def sizes(runtime: Runtime, texts: Sequence[Pair]) -> str:
+    """How large the graphs are."""
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
-    lengths = Counter(len(graph.tuples()) for graph in parse_texts(distinct, run.runtime, lang="ja"))
+    lengths = Counter(len(graph.tuples()) for graph in parse_texts(distinct, runtime, lang="ja"))
     mean = sum(size * count for size, count in lengths.items()) / sum(lengths.values())
-    print(f"\ntuples per caption: {mean:.2f}; captions without any: {lengths[0]}")
+    return f"tuples per caption: {mean:.2f}; captions without any: {lengths[0]}"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Time vericap against the COCO tool (pycocoevalcap 1.2, needs Java), raw strings in, side by side in one run.
 
-    python -m benchmarks.speed.coco_speed [--counts 5000] [--meteor] [--repeat 3] [--tool-python PYTHON] [--stages]
+    python -m benchmarks.speed.coco_speed [--only classics|meteor|stages] [--counts 5000] [--repeat 3]
+        [--tool-python PYTHON] [--save]
 
-Measures tokenising + BLEU-1..4 + ROUGE-L + CIDEr-D, or with --meteor tokenising + METEOR, on N candidates x 5
-references of COCO. The two sides take turns, each in a process of its own, imports outside the clock; the fastest run
-counts, by wall time and by processor time (Java's included; it holds better on a busy machine). Peak memory is that of
-the Python process, input strings included. --stages tells where vericap's processor time goes instead. PYTHON is the
-interpreter of an environment with pycocoevalcap, where this one has none.
+Measures tokenising + BLEU-1..4 + ROUGE-L + CIDEr-D and tokenising + METEOR on N candidates x 5 references of COCO. The
+two sides take turns, each in a process of its own, imports outside the clock; the fastest run counts, by processor time
+(Java's included; it holds better on a busy machine) and by wall time. Peak memory is that of the Python process, input
+strings included. The stages tell where vericap's processor time goes. PYTHON is the interpreter of an environment with
+pycocoevalcap, where this one has none.
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from benchmarks.library import corpora
+
+with suppress(ImportError):  # the tool's own environment, where only --child runs
+    from vericap.core.table import Number, Table
+
+WORK = {False: "BLEU + ROUGE-L + CIDEr-D", True: "METEOR"}
+COLUMNS = ("tool, CPU s", "vericap, CPU s", "times less", "tool, s", "vericap, s", "tool, MB", "vericap, MB")
 
 METRICS = "bleu-1,bleu-2,bleu-3,bleu-4,rouge-l,cider-d"
 Records = list[tuple[str, str, list[str]]]  # id, candidate, references
@@ -138,29 +146,31 @@ def best(runs: list[dict[str, Any]]) -> dict[str, float]:
     return {**found, "peak": max(run["peak"] for run in runs)}
 
 
-def compare(file: Path, count: int, args: argparse.Namespace) -> None:
+def compare(table: Table, file: Path, count: int, args: argparse.Namespace, meteor: bool) -> None:
+    """One row: both sides in turns, processor time and peak memory."""
     ours, tool = [], []
     for turn in range(args.repeat):
-        ours += [run(sys.executable, "ours", file, args.meteor) for _ in range(2)]
+        ours += [run(sys.executable, "ours", file, meteor) for _ in range(2)]
         if turn < args.tool_repeat:
-            tool.append(run(args.tool_python, "tool", file, args.meteor))
+            tool.append(run(args.tool_python, "tool", file, meteor))
     mine, theirs = best(ours), best(tool)
-    print(
-        f"| {count:,} | {theirs['seconds']:.1f} | {mine['seconds']:.3f} | {theirs['seconds'] / mine['seconds']:.0f} "
-        f"| {theirs['processor']:.1f} | {mine['processor']:.3f} | {theirs['processor'] / mine['processor']:.0f} "
-        f"| {theirs['peak']:.0f} | {mine['peak']:.0f} | {os.getloadavg()[0]:.1f} |",
-        flush=True,
-    )
+    faster = round(theirs["processor"] / mine["processor"])
+    memory = [Number(round(side["peak"]), digits=0) for side in (theirs, mine)]
+    seconds = [Number(side["processor"], digits=3) for side in (theirs, mine)]
+    walls = [Number(side["seconds"], digits=3) for side in (theirs, mine)]
+    table.add(f"tokenise + {WORK[meteor]}, {count:,} captions", *seconds, faster, *walls, *memory)
 
 
-def stages(file: Path, count: int, args: argparse.Namespace) -> None:
+def stages(file: Path, count: int, args: argparse.Namespace, meteor: bool) -> Table:
     """Processor time by stage, of the fastest run."""
-    runs = [run(sys.executable, "stages", file, args.meteor) for _ in range(2 * args.repeat)]
+    runs = [run(sys.executable, "stages", file, meteor) for _ in range(2 * args.repeat)]
     fastest = min(runs, key=lambda found: found["processor"])
-    print(f"\n| {count:,} captions | processor ms | share |\n|---|---|---|")
+    table = Table([f"{count:,} captions, {WORK[meteor]}", "processor ms", "share"])
     for what, seconds in list(fastest["stages"].items())[1:]:
-        print(f"| {what} | {1e3 * seconds:.1f} | {100 * seconds / fastest['processor']:.0f} % |")
-    print(f"| all | {1e3 * fastest['processor']:.1f} | |\n\nload {os.getloadavg()[0]:.1f}", flush=True)
+        share = f"{100 * seconds / fastest['processor']:.0f} %"
+        table.add(what, Number(1e3 * seconds, digits=1), share)
+    table.add("all", Number(1e3 * fastest["processor"], digits=1), "100 %")
+    return table
 
 
 def import_time() -> float:
@@ -169,33 +179,41 @@ def import_time() -> float:
     return min(float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout) for _ in range(3))
 
 
+def captions_of(count: int, folder: Path) -> Path:
+    """A file of captions with five references each."""
+    candidates, references = corpora.repeated(count)
+    file = folder / f"{count}.jsonl"
+    file.write_text("\n".join(json.dumps([key, text, references[key]]) for key, text in candidates.items()), "utf-8")
+    return file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", type=int, nargs="+", help="numbers of candidates")
-    parser.add_argument("--meteor", action="store_true", help="time METEOR instead (slow for the tool)")
-    parser.add_argument("--stages", action="store_true", help="where vericap's time goes, without the tool")
+    parser.add_argument("--only", choices=("classics", "meteor", "stages"), help="one part instead of all three")
     parser.add_argument("--repeat", type=int, default=3, help="turns, each with two runs of vericap")
     parser.add_argument("--tool-repeat", type=int, default=1, help="turns in which the tool runs too")
     parser.add_argument("--tool-python", default=sys.executable, help="interpreter that has pycocoevalcap")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--meteor", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--save", action="store_true", help="keep the tables in benchmarks/results, for the docs")
     args = parser.parse_args()
     if args.child:
         print(json.dumps(child(args.child[0], Path(args.child[1]), args.meteor)))
         return
-    counts = args.counts or ([1000, 40000] if args.meteor else [5000, 40000])
-    print(f"tokenise + {'METEOR' if args.meteor else 'BLEU + ROUGE-L + CIDEr-D'}, N candidates x 5 references\n")
-    if not args.stages:
-        print("| N | tool s | vericap s | times faster | tool CPU s | vericap CPU s | times less "
-              "| tool peak MB | vericap peak MB | load |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
-    for count in counts:
-        candidates, references = corpora.repeated(count)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "captions.jsonl"
-            lines = (json.dumps([key, text, references[key]]) for key, text in candidates.items())
-            file.write_text("\n".join(lines), "utf-8")
-            (stages if args.stages else compare)(file, count, args)
-    if not args.stages:
-        print(f"\n`import vericap`: {import_time():.3f} s ({Path(sys.executable).name} {sys.version.split()[0]})")
+    from benchmarks.library.results import tell
+
+    table = Table(["", *COLUMNS], notes=[f"`import vericap` takes {import_time():.3f} s."])
+    tables = {"tool": table}
+    with tempfile.TemporaryDirectory() as scratch:
+        for meteor in (False, True):
+            if args.only in (None, "meteor" if meteor else "classics"):
+                for count in args.counts or ([1000, 40000] if meteor else [5000, 40000]):
+                    compare(table, captions_of(count, Path(scratch)), count, args, meteor)
+        if args.only in (None, "stages"):
+            count = (args.counts or [40000])[-1]
+            tables["stages"] = stages(captions_of(count, Path(scratch)), count, args, False)
+    tell("benchmarks.speed.coco_speed", tables, save=args.save)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from benchmarks.library import corpora
 from benchmarks.library.data import ROOT, data_folder
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Number, Table
 
 CASES = {
     "help": "--help",
@@ -61,7 +63,9 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="a checkout of an older commit")
     parser.add_argument("--times", type=int, default=7)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    add_save(parser)
     args = parser.parse_args()
+    table = Table(["command", "version", "least s", "median s"], digits=2)
     versions = {"before": args.before, "now": ROOT} if args.before else {"now": ROOT}
     photos = data_folder() / "flickr8k" / "Images"
     with tempfile.TemporaryDirectory() as scratch:
@@ -74,7 +78,9 @@ def main() -> None:
                 for name, source in versions.items():
                     seconds[name].append(once(source, command, folder))
             for name, values in seconds.items():
-                print(f"{case:6} {name:7} {min(values):.2f} s, median {statistics.median(values):.2f} s", flush=True)
+                row = [Number(min(values)), Number(statistics.median(values))]
+                table.add(f"`vericap {CASES[case].split(' {')[0]}`", name, *row)
+    tell("benchmarks.speed.startup", {"startup": table}, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Clustered bootstrap of Kendall's tau: ours against a loop over scipy.stats.kendalltau, side by side.
 
-    python -m benchmarks.speed.tau_bootstrap [--resamples 1000] [--scipy 1000]
+    python -m benchmarks.speed.tau_bootstrap [--resamples 1000] [--scipy 1000] [--save]
 
 Data of the size of Flickr8k-Expert are made here: 5,664 captions of 1,000 images, three ratings 1-4 each.
 Both sides get the same draws; the values must agree to 1e-12.
@@ -14,6 +14,8 @@ import time
 import numpy as np
 from scipy.stats import kendalltau
 
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Table
 from vericap.meta.agreement import agreement
 from vericap.meta.bootstrap import cluster_weights
 
@@ -31,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--scipy", type=int, default=1000, help="resamples of the loop over scipy")
+    add_save(parser)
     args = parser.parse_args()
     x, y, cluster = made()
     weights = cluster_weights(1000, resamples=args.resamples, seed=0)
@@ -46,10 +49,12 @@ def main() -> None:
         theirs.append(kendalltau(x[drawn], y[drawn], variant="c")[0])
     slow = (time.perf_counter() - start) * args.resamples / count
     gap = np.abs(ours[:count] - np.array(theirs)).max()
-    print(f"{args.resamples} resamples of {len(x)} ratings on 1000 images, tau-c")
-    print(f"  loop over scipy.stats.kendalltau  {slow:8.2f} s" + (" (scaled)" if count < args.resamples else ""))
-    print(f"  vericap                           {fast:8.2f} s   {slow / fast:.1f} times as fast")
-    print(f"  largest difference                {gap:.1e}")
+    table = Table([f"{args.resamples} resamples of {len(x)} ratings on 1000 images, tau-c", "seconds", "times as fast"])
+    table.digits = 2
+    table.add("loop over `scipy.stats.kendalltau`" + (" (scaled)" if count < args.resamples else ""), slow, 1.0)
+    table.add("vericap", fast, slow / fast)
+    table.notes.append(f"Largest difference of the two: {gap:.1e}.")
+    tell("benchmarks.speed.tau_bootstrap", {"bootstrap": table}, save=args.save)
 
 
 if __name__ == "__main__":
