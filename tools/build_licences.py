@@ -43,7 +43,9 @@ PARTS: dict[str, Part] = {
     "encoder": Part(("MIT",)),
     "faier": Part(),
     "faier_plus": Part(),
-    "fluency": Part(("CC-BY-4.0", "LicenseRef-WordNet-3.0"), "COCO captions, WordNet 3.0 (`vericap train fluency`)"),
+    "fluency": Part(
+        ("CC-BY-4.0", "LicenseRef-WordNet-3.0"), "COCO and Flickr8k captions, WordNet 3.0 (`vericap train fluency`)"
+    ),
     "japanese": Part(source="written for vericap", written_here=True),
     "jumandic": Part(("BSD-3-Clause",)),
     "labeller": Part(("MIT",), "FACTUAL (Li et al. 2023), on which it was trained (`vericap train parser`)"),
@@ -54,6 +56,7 @@ PARTS: dict[str, Part] = {
     "scales": Part(written_here=True),
     "scan": Part(),
     "spacy_en": Part(("MIT", "LicenseRef-WordNet-3.0")),
+    "verdict": Part(source="fitted by `vericap train verdict` on ratings of Crisscrossed Captions and spoilt captions"),
     "visual_words": Part(source="trained by `vericap train words` on photos and captions of COCO"),
     "vse": Part(),
     "word_vectors": Part(("MIT",)),
