@@ -82,9 +82,18 @@ def test_what_is_broken_is_low(kind: str) -> None:
     assert values(BROKEN[kind])[0] < 0.35
 
 
+def test_lists_and_chains_without_end_are_low() -> None:
+    """A reward that grows with them would be gamed."""
+    nouns = ["dog", "sofa", "table", "cat", "lamp", "window", "car", "tree", "house", "man", "chair", "vase", "clock"]
+    places = ["on", "next to", "near", "with", "under", "by", "in front of", "behind", "beside", "above", "at", "in"]
+    chain = "a bench " + " ".join(f"{place} a {noun}" for place, noun in zip(places, nouns))
+    texts = (chain, "a " + " and a ".join(nouns), "a " + ", a ".join(nouns), " ".join(f"A {noun}." for noun in nouns))
+    assert max(values(*texts)) < 0.4
+
+
 def test_objects_do_not_matter() -> None:
     frames = ("a {} on a sofa", "two people looking at a {} in the park", "The {} is next to a table.")
-    nouns = ("dog", "cat", "bench", "zither", "quokka", "gramophone", "pergola", "banana")
+    nouns = ("dog", "cat", "bench", "zither", "gramophone", "pergola", "banana", "quokka")
     for frame in frames:
         found = values(*(frame.format(noun) for noun in nouns))
         assert max(found) - min(found) < 0.15, (frame, dict(zip(nouns, found)))
@@ -244,7 +253,7 @@ def test_the_network_equals_its_definition() -> None:
     logits = np.array([one @ weights["out"] + weights["out.bias"] for one in state])
     good = np.exp(logits[:, fluency.GOOD]) / np.exp(logits).sum(axis=1)
     (found,) = model.sentences([sentence])
-    assert found.good == pytest.approx(good[1:], abs=1e-5)
+    assert found.good == pytest.approx(good[1:] ** weights["power"][0], abs=1e-5)
 
 
 def _layer(state: list[np.ndarray], kernel: np.ndarray, bias: np.ndarray, dilation: int) -> list[np.ndarray]:

@@ -1,7 +1,8 @@
 """How likely each token of a sentence stands wrong: a small network over skeletons, NumPy alone.
 
 The value of a sentence is the probability that none of its tokens is wrong, the product of what each token leaves. So
-the tokens that lower it are those the network names; nothing else does.
+the tokens that lower it are those the network names; nothing else does. A power, the same for all tokens, makes it the
+share of people's captions among texts of that value.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class FluencyModel:
     ----------
     lexicon : words with their classes.
     arrays : `classes` (classes, e), `flags` (8, e), `first` (5, e, h), `second` and `third` (3, h, h), their biases
-        `first.bias`, ..., `out` (h, kinds) and `out.bias`.
+        `first.bias`, ..., `out` (h, kinds) and `out.bias`; `power` (1), 1 where it is missing.
     seen : pairs and triples of classes that good English has; None flags none.
     """
 
@@ -92,6 +93,7 @@ class FluencyModel:
         self._classes = np.stack([weights["classes"] @ kernel for kernel in weights["first"]])
         bits = (np.arange(1 << FLAG_BITS)[:, None] >> np.arange(FLAG_BITS)) & 1
         self._flags = np.stack([bits.astype(np.float32) @ weights["flags"] @ kernel for kernel in weights["first"]])
+        self.power = float(weights.setdefault("power", np.ones(1, dtype=np.float32))[0])
         self.weights = weights
         self._content = [not name.startswith(("=", "<")) and name[0].isalpha() for name in lexicon.classes]
 
@@ -147,6 +149,7 @@ class FluencyModel:
         logits -= logits.max(axis=2, keepdims=True)
         np.exp(logits, out=logits)
         found: Floats32 = logits / logits.sum(axis=2, keepdims=True)
+        found[:, :, GOOD] **= self.power
         found[:, 0] = np.eye(len(KINDS), dtype=np.float32)[GOOD]
         return found
 

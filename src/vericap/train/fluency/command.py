@@ -25,6 +25,7 @@ from vericap.train.fluency.training import Sources, train, words_of
 
 TAGGED = 40_000  # captions whose words are counted
 USED = 150_000  # captions that sentences are drawn from
+HELD = 8_000  # further captions, which values are fitted to
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     dice = random.Random(args.seed)
     captions, others = read(args, dice)
-    sources = Sources(_sentences(captions[:USED], 3), _sentences(others, 2))
+    held = _sentences(captions[USED : USED + HELD], 3)
+    sources = Sources(_sentences(captions[:USED], 3), _sentences(others, 2), held)
     known = {word for words in (*sources.captions, *sources.others) for word in words}
     words = lexicon.build(lexicon.count(lexicon.tag(captions[:TAGGED] + others)), known)
     print(f"{len(captions):,} captions, {len(others):,} other sentences; {len(words.words):,} words", flush=True)

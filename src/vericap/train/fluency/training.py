@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vericap.core.typing import Floats
 from vericap.models.fluency import GOOD, FluencyModel
 from vericap.models.fluency_seen import Seen
 from vericap.models.fluency_words import NAME, UNKNOWN, Lexicon, Sentence, dictionary_class, repetition, sentences
@@ -28,6 +29,7 @@ _PEOPLE = 0.06  # share of good sentences in which a noun and its article become
 _HARD = 0.2  # share of errors that were found by search against the network of some steps before
 _FRAMED = 40_000  # sentences of descriptions whose pairs and triples are counted
 _SEARCHED, _EVERY, _KEPT = 192, 64, 8000  # texts of one search, steps between two, texts that are kept
+_POWERS = tuple(number / 50 for number in range(10, 101))
 _NAMED = 0.25  # share of errors whose unknown words are written with a capital
 # Kinds that are hard to see come more often; captions without any article are also written by people.
 _OFTEN = {"wrong number": 1.5, "wrong agreement": 2.0, "dropped article": 1.5, "dropped articles": 0.4}
@@ -41,6 +43,7 @@ class Sources:
 
     captions: list[list[str]]
     others: list[list[str]]
+    held: list[list[str]] = field(default_factory=list)  # captions that are not trained on: values are fitted to them
 
 
 @dataclass(frozen=True)
@@ -92,13 +95,14 @@ class Examples:
             yield self.example(Made(words, [GOOD] * (len(words) + 1)), good=True)
             yield self.example(self.error(), good=False)
 
-    def error(self) -> Made:
+    def error(self, words: list[str] | None = None) -> Made:
+        """An error made of a good sentence, or a text that was found by search."""
         if self.hard and self.dice.random() < _HARD:
-            words = self.dice.choice(self.hard)
-            return Made(words, [NOT_TOLD] * (len(words) + 1))
+            hard = self.dice.choice(self.hard)
+            return Made(hard, [NOT_TOLD] * (len(hard) + 1))
         made = None
         while made is None or not made.words:
-            made = self.dice.choices(self.kinds, self.shares)[0](self.sentence())
+            made = self.dice.choices(self.kinds, self.shares)[0](words or self.sentence())
         return made
 
     def example(self, made: Made, *, good: bool) -> Example:
@@ -213,11 +217,29 @@ def train(
         mean += (float(value.detach()) - mean) / min(step + 1, 200)
         if (step + 1) % 200 == 0:
             print(f"step {step + 1}/{steps}: loss {mean:.4f}, {len(examples.hard):,} texts found", flush=True)
-    return _model(lexicon, network, known)
+    return calibrated(_model(lexicon, network, known), sources, seed)
 
 
 def _model(lexicon: Lexicon, network: FluencyNetwork, known: Seen) -> FluencyModel:
     return FluencyModel(lexicon, arrays(network), known)
+
+
+def calibrated(model: FluencyModel, sources: Sources, seed: int) -> FluencyModel:
+    """The model with the power that makes its values shares of people's captions, where as many are spoilt."""
+    if not sources.held:
+        return model
+    examples = Examples(model.lexicon, Sources(sources.held, []), seed + 1)
+    spoilt = [examples.error(words) for words in sources.held]
+    logs = [_logs(model, texts) for texts in (sources.held, [made.words for made in spoilt])]
+    power = min(_POWERS, key=lambda one: -(one * logs[0]).sum() - np.log(-np.expm1(one * logs[1])).sum())
+    print(f"power {power:.2f}", flush=True)
+    weights = {**model.weights, "power": np.array([power], dtype=np.float32)}
+    return FluencyModel(model.lexicon, weights, model.seen)
+
+
+def _logs(model: FluencyModel, texts: Sequence[Sequence[str]]) -> Floats:
+    found = model.sentences([Sentence(0, 0, tuple(words), ()) for words in texts])
+    return np.log(np.clip([one.value for one in found], 1e-6, 1 - 1e-4))
 
 
 def words_of(text: str) -> list[list[str]]:

@@ -19,6 +19,7 @@ from vericap.train.fluency.errors import Errors
 from vericap.train.fluency.heaps import BARE_LISTED, CHAIN
 from vericap.train.fluency.lexicon import Uses, build, class_of, count
 from vericap.train.fluency.maker import NOT_TOLD
+from vericap.train.fluency.search import Search
 
 WORDS = {
     "a": "=a", "an": "=an", "the": "=the", "two": "=two", "on": "=on", "in": "=in", "is": "=is", "are": "=are",
@@ -132,6 +133,27 @@ def test_command_trains_a_model_the_metric_uses(tmp_path: Path, capsys: pytest.C
     assert "|model:vericap-fluency-" in result.corpus[metric].signature
     meta = json.loads((tmp_path / "mine/meta.json").read_text())
     assert meta["trained"]["captions"] == 800
+
+
+def test_values_are_fitted_to_shares_of_people() -> None:
+    pytest.importorskip("torch")
+    from vericap.train.fluency.training import Sources, calibrated
+
+    model = fluency.load()
+    held = [f"a {a} is sitting on a {b}".split() for a in ("dog", "cat", "man", "bird") for b in ("sofa", "bench")] * 20
+    strict = fluency.FluencyModel(model.lexicon, {**model.weights, "power": np.array([9.0])}, model.seen)
+    fitted = calibrated(strict, Sources([], [], held), 0)
+    assert fitted.power < 3
+    assert calibrated(strict, Sources([], []), 0) is strict
+
+
+def test_the_search_finds_what_a_network_believes() -> None:
+    model = fluency.load()
+    search = Search(model.lexicon, [sentence.split() for sentence in SENTENCES], random.Random(0))
+    found = search.found(model, 30)
+    values = [one.value for one in model.texts([" ".join(words) for words in found])]
+    started = [one.value for one in model.texts([" ".join(search.start()) for _ in range(30)])]
+    assert np.mean(values) > np.mean(started) + 0.2
 
 
 def test_nothing_to_train_on_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
