@@ -94,7 +94,7 @@ def checked(
     doubted = tuple((word.start, word.end) for word in words if word.start in set(facts.get("doubted", ())))
     rest = (verdict.sentences, verdict.missing) if verdict else ((), ())
     return Check(caption, **values, words=words, sentences=rest[0], missing=rest[1], not_supported=doubted,
-                 notes=fluency.notes if fluency else ())  # fmt: skip
+                 notes=(*(verdict.notes if verdict else ()), *(fluency.notes if fluency else ())))  # fmt: skip
 
 
 def bar(value: float) -> str:

@@ -152,18 +152,25 @@ def regions_of(photo: PhotoWords, heat: Floats32) -> Floats32:
     """(words, 4): the object's box that holds most of a word's heat (cells, words), else cells around the hottest."""
     side = round(len(heat) ** 0.5)
     weights = softmax(heat)
-    rows, columns = np.divmod(np.arange(len(heat)), side)
-    y, x = (rows + 0.5) / side, (columns + 0.5) / side
-    boxes, best = photo.boxes, weights.argmax(axis=0)
-    middle = np.stack([x[best], y[best]] * 2, axis=1)
-    found = np.clip(middle + np.array([-1, -1, 1, 1]) * 1.5 / side, 0, 1).astype(np.float32)
+    middles = (np.arange(side, dtype=np.float32) + 0.5) / side
+    rows, columns = np.divmod(weights.argmax(axis=0), side)
+    middle = np.stack([middles[columns], middles[rows]] * 2, axis=1)
+    found = np.clip(middle + np.array([-1, -1, 1, 1], dtype=np.float32) * 1.5 / side, 0, 1)
+    boxes = photo.boxes
     if len(boxes):
-        inside = (x >= boxes[:, :1]) & (x <= boxes[:, 2:3]) & (y >= boxes[:, 1:2]) & (y <= boxes[:, 3:])
-        held = inside.astype(np.float32)
-        share = (held @ weights) / np.sqrt(np.maximum(held.sum(axis=1), 1))[:, None] * held[:, best]
+        across = ((middles >= boxes[:, :1]) & (middles <= boxes[:, 2:3])).astype(np.float32)
+        down = ((middles >= boxes[:, 1:2]) & (middles <= boxes[:, 3:])).astype(np.float32)
+        inside = np.einsum("bxw,bx->bw", _rows(down, weights, side), across)
+        cells = np.maximum(across.sum(axis=1) * down.sum(axis=1), 1)
+        share = inside / np.sqrt(cells)[:, None] * down[:, rows] * across[:, columns]
         chosen, boxed = share.argmax(axis=0), share.max(axis=0) > 0
         found[boxed] = boxes[chosen[boxed]]
-    return found
+    return np.asarray(found, dtype=np.float32)
+
+
+def _rows(down: Floats32, weights: Floats32, side: int) -> Floats32:
+    """(boxes, columns, words): weights summed over the rows of each box."""
+    return np.asarray((down @ weights.reshape(side, -1)).reshape(len(down), side, -1), dtype=np.float32)
 
 
 def box_of(region: Floats32) -> Box:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,6 +39,9 @@ _TALK = word_set(
 )
 
 
+Forms = dict[str, list[int]]  # base form -> the places of words that may be forms of it
+
+
 @dataclass(frozen=True)
 class Claim:
     """Something a caption says that a photo may show: what, of what kind, and the words that say it."""
@@ -69,7 +72,10 @@ def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSente
     """The claims of one sentence of a caption, from its scene graph; content words beyond the graph count too."""
     start, end = span
     words = tuple((word, start + a, start + b) for word, a, b in words_of(text[start:end]))
-    forms = [_forms(word) for word, _, _ in words]
+    forms: Forms = {}
+    for place, (word, _, _) in enumerate(words):
+        for form in _forms(word):
+            forms.setdefault(form, []).append(place)
     found = list(_of_graph(graph, forms))
     said = {place for claim in found for place in claim.words}
     found += [
@@ -80,7 +86,7 @@ def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSente
     return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
 
 
-def _of_graph(graph: SceneGraph, forms: Sequence[frozenset[str]]) -> Iterator[Claim]:
+def _of_graph(graph: SceneGraph, forms: Forms) -> Iterator[Claim]:
     names = graph.objects
     for name in names:
         if name not in _TALK and (places := _found(name, forms)):
@@ -96,7 +102,7 @@ def _of_graph(graph: SceneGraph, forms: Sequence[frozenset[str]]) -> Iterator[Cl
         yield from _of_relation(names[subject], relation, names[other], forms)
 
 
-def _of_relation(subject: str, relation: str, other: str, forms: Sequence[frozenset[str]]) -> Iterator[Claim]:
+def _of_relation(subject: str, relation: str, other: str, forms: Forms) -> Iterator[Claim]:
     """ "on" is a relation; "ride" an action; "sit on" both."""
     first, _, rest = relation.partition(" ")
     verb, place = ("", relation) if first in PLACES else (first, rest)
@@ -110,18 +116,15 @@ def _attribute_kind(attribute: str) -> str:
     return COUNT if attribute in NUMBERS or attribute in MANY or attribute.isdigit() else ATTRIBUTE
 
 
-def _found(phrase: str, forms: Sequence[frozenset[str]]) -> tuple[int, ...]:
+def _found(phrase: str, forms: Forms) -> tuple[int, ...]:
     """All places of the words of a phrase, one after the other in the sentence; single words where they part."""
-    parts = phrase.split()
-    runs = [
-        place
-        for place in range(len(forms) - len(parts) + 1)
-        if all(part in forms[place + step] for step, part in enumerate(parts))
-    ]
+    first, *rest = (forms.get(part, []) for part in phrase.split())
+    if not rest:
+        return tuple(first)
+    runs = [place for place in first if all(place + step in own for step, own in enumerate(rest, 1))]
     if runs:
-        return tuple(sorted({place + step for place in runs for step in range(len(parts))}))
-    apart = [next((place for place, own in enumerate(forms) if part in own), -1) for part in parts]
-    return tuple(apart) if len(parts) > 1 and all(place >= 0 for place in apart) else ()
+        return tuple(sorted({place + step for place in runs for step in range(len(rest) + 1)}))
+    return tuple(own[0] for own in (first, *rest)) if first and all(rest) else ()
 
 
 @lru_cache(maxsize=1 << 15)

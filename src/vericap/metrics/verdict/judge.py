@@ -8,9 +8,11 @@ Of a sentence with log odds l of its claims, those of the things it is the first
     fidelity = (1 - m) mean right + m min right over sentences,
 r being the log odds that its things lie to each other as it says.
 Adequacy adds up what is supported, v_k being the worth of a kind and t the support from which a claim counts:
-    adequacy = 1 - exp(-sum_i v_k (s_i - t)+ / (1 - t) / c).
-The verdict is the human rating (0 to 1) expected from these, from how the sentences fit photo and references, and from
-fluency, below whose threshold it falls with it.
+    adequacy = 1 - exp(-sum_i v_k (s_i - t)+ / (1 - t) / c),
+with references the mean of this and of the share of what they say that the caption says.
+The verdict is the human rating (0 to 1) expected from these and from how the sentences fit photo and references; below
+a threshold of fluency it falls with fluency, and below one of adequacy by up to a share, since a caption that says next
+to nothing is true but of little use.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ FEATURES = {IMAGE: SEEN, BOTH: (*SEEN, *SAID)}
 RIGHT = ("new", "others", "least", "lying", "constant")
 _AT = {name: place for place, name in enumerate(CLAIM)}
 _REFERENCES = 5.0  # of so many, silence of all is full evidence
-_SURE, _GOOD = 6.0, 2.5  # log odds beyond which nothing becomes surer; from which the least is no worry
+_SURE, _GOOD = 6.0, 1.0  # log odds beyond which nothing becomes surer; from which the least is no worry
 _NONE = 4.0  # of a sentence that says nothing of a kind
 
 
@@ -96,15 +98,21 @@ class Judge:
         """What a caption's rating is multiplied with: 1 where it reads as written by a person."""
         return min(1.0, fluency / float(self.weights["fluency"]["threshold"]))
 
+    def tells(self, adequacy: float) -> float:
+        """What a caption's rating is multiplied with: 1 where it says as much as people's captions do."""
+        bland = self.weights["bland"]
+        return 1.0 - float(bland["share"]) * (1.0 - min(1.0, adequacy / float(bland["below"])))
+
     def judged(self, parts: CaptionParts, way: str) -> Judged:
         support = self.support(parts, way)
         right = self.right(parts, support, way)
         content = self.content(parts, support)
         least = float(self.weights["fidelity"]["least"])
         fidelity = (1 - least) * float(right.mean()) + least * float(right.min())
-        return Judged(
-            support, right, content, fidelity, 1 - float(np.exp(-content / self.weights["adequacy"]["scale"]))
-        )
+        adequacy = 1 - float(np.exp(-content / self.weights["adequacy"]["scale"]))
+        if way == BOTH:
+            adequacy = (adequacy + parts.recall) / 2
+        return Judged(support, right, content, fidelity, adequacy)
 
     def rating(self, parts: CaptionParts, judged: Judged, way: str) -> float:
         """The human rating (0 to 1) that is expected of a caption."""
@@ -138,12 +146,14 @@ class Judge:
         return 1 / (1 + np.exp(-sentence_features(parts, support, self.placed(parts)) @ weights))
 
     def content(self, parts: CaptionParts, support: Floats) -> float:
-        """The sum of what is supported, each thing once."""
+        """The sum of what is supported, each thing once; what is said of a thing counts as far as the thing does."""
         worth, counted = self.weights["adequacy"]["worth"], dict[tuple[str, str, str, str], float]()
-        for claim, own in zip(parts.claims, support.tolist()):
-            value = worth.get(claim.kind, worth[""]) * max(0.0, own - self.threshold) / (1 - self.threshold)
+        claims, shares = parts.claims, (np.maximum(support - self.threshold, 0) / (1 - self.threshold)).tolist()
+        things = {claim.text: own for claim, own in zip(claims, shares) if claim.kind == OBJECT}
+        for claim, own in zip(claims, shares):
+            share = min(own, things.get(claim.subject, 1.0), things.get(claim.object, 1.0))
             key = claim.kind, claim.text, claim.subject, claim.object
-            counted[key] = max(counted.get(key, 0.0), value)
+            counted[key] = max(counted.get(key, 0.0), worth.get(claim.kind, worth[""]) * share)
         return sum(counted.values())
 
 

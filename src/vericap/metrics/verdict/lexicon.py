@@ -12,7 +12,7 @@ from vericap.core.typing import Floats32, Ints
 from vericap.graphs.corruption_words import ATTRIBUTES as KINDS_OF_ATTRIBUTES
 from vericap.graphs.corruption_words import KIND_OF_ATTRIBUTE, NUMBERS, covers, noun_kind
 from vericap.metrics.evidence import base_forms
-from vericap.metrics.verdict.claims import ACTION, ATTRIBUTE, COUNT, OBJECT, RELATION, Claim
+from vericap.metrics.verdict.claims import ACTION, ATTRIBUTE, COUNT, OBJECT, RELATION, Claim, ClaimedSentence
 from vericap.models.visual_words import VisualWords
 
 Vectors = Callable[[Sequence[str]], Floats32]  # unit vectors of phrases, for words the vocabulary lacks
@@ -75,6 +75,12 @@ class Lexicon:
 
     def __getitem__(self, claim: Claim) -> Known | None:
         return self._known.get(key(claim))
+
+    def through(self, sentences: Sequence[ClaimedSentence]) -> dict[str, tuple[str, ...]]:
+        """Words of a caption that are judged through others, and these."""
+        claims = [claim for sentence in sentences for claim in sentence.claims]
+        known = [(claim.text, self[claim]) for claim in claims]
+        return {text: own.near for text, own in known if own is not None and own.near}
 
     @property
     def rivals(self) -> Ints:

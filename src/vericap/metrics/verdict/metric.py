@@ -6,7 +6,7 @@ With references they are read beside the image; `references=none` leaves them as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,11 +38,13 @@ class Verdict:
     way: str
     rating: float  # what people are expected to give it, for content
     fluency: float
+    told: dict[bool, Explanation] = field(default_factory=dict, compare=False)  # reasons, made once for all three
 
     @property
     def value(self) -> float:
-        """The rating, lowered where the caption does not read as written by a person."""
-        return self.rating * shipped_judge().reads(self.fluency)
+        """The rating, lowered where the caption does not read as written by a person or says next to nothing."""
+        judge = shipped_judge()
+        return self.rating * judge.reads(self.fluency) * judge.tells(self.judged.adequacy)
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,11 @@ class _Judges(Metric):
             if one is None:
                 explained.append(None)
                 continue
-            text = batch.texts[int(batch.candidates[row])]
-            told = reasons.explained(self.label, text, one, seen.photos[image], model)
-            explained.append(shortened(told, full=full))
+            if full not in one.told:
+                text = batch.texts[int(batch.candidates[row])]
+                told = reasons.explained(self.label, text, one, seen.photos[image], model)
+                one.told[full] = shortened(told, full=full)
+            explained.append(replace(one.told[full], metric=self.label))
         return explained
 
 

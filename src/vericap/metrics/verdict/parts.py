@@ -5,7 +5,7 @@ All of it is computed once for a batch and shared by `fidelity`, `adequacy` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, ClassVar
@@ -36,7 +36,7 @@ CLAIM = (*SIGHT, "sentence", "adds", *SAYING)
 GEOMETRY = ("across", "down", "box across", "box down", "size", "overlap", "feet", "distance")
 SAID, NEAR = CLAIM.index("said"), CLAIM.index("near")
 _EVIDENCE, _SENTENCE, _ADDS = (CLAIM.index(name) for name in ("evidence", "sentence", "adds"))
-_DOUBTFUL = 2.0  # evidence below which the sentence is read without the claim too
+_DOUBTFUL = 1.0  # evidence below which the sentence is read without the claim too
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class CaptionParts:
     nearest: Floats32  # (sentences, 2): mean and largest similarity of each with the references; NaN without
     unsaid: tuple[tuple[str, float], ...]  # content words of references that the caption lacks, with their shares
     recall: float  # the share of what references say that the caption says; NaN without references
+    through: Mapping[str, tuple[str, ...]]  # words that the vocabulary lacks, and the known ones that stand for them
 
     @property
     def claims(self) -> list[Claim]:
@@ -90,7 +91,9 @@ class Parts(Analysis[list["CaptionParts | None"]]):
                 owners = np.repeat(np.arange(len(sentences)), [len(one.claims) for one in sentences])
                 numbers[:, _SENTENCE], numbers[:, SAID:] = fit[owners], said.of(row, sentences)
                 left_out = said.left_out(row)
-                found[row] = CaptionParts(sentences, owners, numbers, lying, regions, fit, nearest, *left_out)
+                found[row] = CaptionParts(
+                    sentences, owners, numbers, lying, regions, fit, nearest, *left_out, lexicon.through(sentences)
+                )
         self._adds(batch, runtime, found)
         return found
 
@@ -209,12 +212,15 @@ def _seen(captions: Sequence[tuple[ClaimedSentence, ...]], photo: PhotoSight, le
     numbers = np.zeros((len(every), len(CLAIM)), dtype=np.float32)
     numbers[:, : len(SIGHT)] = seen.numbers
     lying = np.zeros((len(every), len(GEOMETRY)), dtype=np.float32)
-    for own, known, start in zip(claims, objects, ends):
-        for place, claim in enumerate(own, start):
-            first, second = known.get(claim.subject), known.get(claim.object)
-            if claim.kind == RELATION and first is not None and second is not None:
-                boxes = seen.regions[[first, second]]
-                lying[place] = geometry(seen.heat[:, first], seen.heat[:, second], boxes, photo.side)
+    related = [
+        (place, known[claim.subject], known[claim.object])
+        for own, known, start in zip(claims, objects, ends)
+        for place, claim in enumerate(own, start)
+        if claim.kind == RELATION and claim.subject in known and claim.object in known
+    ]
+    if related:
+        table = np.array(related, dtype=np.int64)
+        lying[table[:, 0]] = geometry(seen.heat, seen.regions, table[:, 1:])
     parts = [slice(start, end) for start, end in pairwise(ends)]
     return [(numbers[part], lying[part], seen.regions[part]) for part in parts]
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vericap.core.explanation import Box, Explanation, MissingContent, SentenceEvidence, WordEvidence
+from vericap.graphs.corruption_words import covers
 from vericap.metrics.evidence import base_forms
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import RELATION
+from vericap.metrics.verdict.claims import RELATION, is_content
 from vericap.metrics.verdict.judge import BOTH, shipped_judge, word_supports
 from vericap.metrics.verdict.parts import SAID
 from vericap.metrics.verdict.sight import PhotoSight
 from vericap.models.visual_words import box_of
+from vericap.text.encoders.base import LENGTH
 
 if TYPE_CHECKING:
     from vericap.metrics.verdict.metric import Verdict
     from vericap.models.visual_words import PhotoWords, VisualWords
 
 IMAGE, REFERENCES = "image", "references"
+FALSE_ALARMS = 0.02  # of right content words that may be called not supported
 MOST = 6  # things left out that are told
 _UNSAID = 12  # entries of the photo that are looked at
 
@@ -31,7 +35,17 @@ def explained(label: str, text: str, found: Verdict, photo: PhotoWords | None, m
         for own, right in zip(found.parts.sentences, found.judged.right)
     )
     missing = _missing(text, found, PhotoSight(model, photo), model)
-    return Explanation(label, words=words, sentences=sentences, missing=missing, facts=_facts(found, words))
+    facts = _facts(found, words)
+    return Explanation(label, words=words, sentences=sentences, missing=missing, notes=_notes(found), facts=facts)
+
+
+def _notes(found: Verdict) -> tuple[str, ...]:
+    """How a long text was read."""
+    sentences = found.parts.sentences
+    longest = max(len(one.words) for one in sentences)
+    notes = [f"read sentence by sentence: {len(sentences)} sentences"] if len(sentences) > 1 else []
+    notes += [f"a sentence of {longest} words was read in windows"] if longest > LENGTH - 2 else []
+    return tuple(notes)
 
 
 def _words(found: Verdict) -> list[WordEvidence]:
@@ -59,7 +73,11 @@ def _facts(found: Verdict, words: tuple[WordEvidence, ...]) -> dict[str, Any]:
         "fluency": found.fluency,
         "rating": found.rating,
         "doubted": [word.start for word in words if word.support is not None and word.support < against],
+        "threshold": against,
+        "false_alarms": FALSE_ALARMS,
     }
+    if found.parts.through:
+        facts["through"] = {word: list(near) for word, near in found.parts.through.items()}
     claims = [
         {"kind": claim.kind or "word", "text": claim.text, "subject": claim.subject, "object": claim.object,
          "support": float(support)}
@@ -89,10 +107,15 @@ def unsaid(text: str, sight: PhotoSight, model: VisualWords) -> list[tuple[str, 
     forms = frozenset(form for word, _, _ in words_of(text) for form in base_forms(word.lower()))
     said = {place for place, entry in enumerate(model.entries) if all(part in forms for part in entry.split())}
     found: list[tuple[str, float, Box]] = []
-    known = set(forms)
+    known, content = set(forms), [form for form in forms if is_content(form)]
     for number, share, region in sight.unsaid(said, _UNSAID):
         entry = model.entries[number]
-        if model.kinds[number] == "object" and not known & set(entry.split()):
+        if model.kinds[number] == "object" and not known & set(entry.split()) and not _implied(entry, content):
             found.append((entry, share, region))
             known |= set(entry.split())
     return found
+
+
+def _implied(entry: str, content: Sequence[str]) -> bool:
+    """Whether what a text says is the same, a kind of it ("puppy": "dog"), or what it is a kind of."""
+    return any(covers(entry, word) or covers(word, entry) for word in content)

@@ -12,7 +12,6 @@ from vericap.core.typing import Floats32, Ints
 from vericap.metrics.verdict.claims import COUNT, MANY, NUMBERS, Claim
 from vericap.metrics.verdict.lexicon import NEAREST, Known, Lexicon
 from vericap.models.visual_words import PhotoWords, VisualWords, box_of, pooled, regions_of, softmax
-from vericap.vision.cells import overlap
 
 # Evidence of the word over the whole photo and at its best cell; of the phrase, where the vocabulary has it, else of
 # the word; of the word at the cells of the object it is said of; how likely the word is in any photo; how near a known
@@ -156,16 +155,23 @@ class _Heats:
         return local, np.where(np.isfinite(rival), rival, 0.0)
 
 
-def geometry(first: Floats32, second: Floats32, boxes: Floats32, side: int) -> list[float]:
-    """How two things lie to each other: their heats over cells and their boxes (2, 4)."""
-    rows, columns = np.divmod(np.arange(len(first)), side)
-    places = np.stack([(columns + 0.5) / side, (rows + 0.5) / side], axis=1)
-    a, b = softmax(2 * first) @ places, softmax(2 * second) @ places
-    p, q = boxes
-    areas = [float((box[2:] - box[:2]).prod()) for box in (p, q)]
-    middle = ((p[:2] + p[2:]) - (q[:2] + q[2:])) / 2
-    return [
-        float(a[0] - b[0]), float(a[1] - b[1]), float(middle[0]), float(middle[1]),
-        float(np.log((areas[0] + 0.01) / (areas[1] + 0.01))), float(overlap(p, q[None])[0]), float(p[3] - q[3]),
-        float(np.abs(a - b).sum()),
-    ]  # fmt: skip
+def geometry(heat: Floats32, boxes: Floats32, pairs: Ints) -> Floats32:
+    """(pairs, 8): how two things lie to each other, from their heats (cells, things) and boxes (things, 4)."""
+    side = round(len(heat) ** 0.5)
+    things, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(pairs.shape)
+    rows, columns = np.divmod(np.arange(len(heat)), side)
+    cells = (np.stack([columns, rows], axis=1) + 0.5) / side
+    hot = softmax(2 * heat[:, things]).T @ cells
+    own = boxes[things].astype(np.float64)
+    first, second = places.T
+    a, b, p, q = hot[first], hot[second], own[first], own[second]
+    areas = [(box[:, 2:] - box[:, :2]).prod(axis=1) for box in (p, q)]
+    middle = ((p[:, :2] + p[:, 2:]) - (q[:, :2] + q[:, 2:])) / 2
+    low, high = np.maximum(p[:, :2], q[:, :2]), np.minimum(p[:, 2:], q[:, 2:])
+    shared = np.clip(high - low, 0, None).prod(axis=1)
+    joint = shared / np.maximum(areas[0] + areas[1] - shared, 1e-9)
+    size = np.log((areas[0] + 0.01) / (areas[1] + 0.01))
+    apart = np.abs(a - b).sum(axis=1)
+    found = [*(a - b).T, *middle.T, size, joint, p[:, 3] - q[:, 3], apart]
+    return np.stack(found, axis=1).astype(np.float32)

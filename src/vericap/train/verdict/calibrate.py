@@ -23,15 +23,16 @@ from vericap.metrics.verdict.judge import (
 )
 from vericap.metrics.verdict.parts import GEOMETRY, CaptionParts
 from vericap.metrics.verdict.rating import RATING, rating_features
+from vericap.metrics.verdict.reasons import FALSE_ALARMS
 from vericap.text.stopwords import ENGLISH
 from vericap.train.verdict.cases import Case, claims_wrong, share_of
 from vericap.train.verdict.fit import area, average_precision, logistic, named
 
 FIT, HELD = 0.55, 0.75  # photos that fit weights; those up to the second share set thresholds, the rest check
-FALSE_ALARMS = 0.02  # of right content words that may be called not supported
 UNSAID = 0.2  # of things called left out that none of the photo's other captions may say
 WAYS = (IMAGE, BOTH)
 HALF = 0.5
+COUNTS = 0.85  # support from which a claim adds to what a caption says
 _LEAST = 30  # wrong claims of a kind that has weights of its own
 _WORTH = {"object": 1.0, "attribute": 0.6, "count": 0.5, "action": 0.8, "relation": 0.25, "": 0.6}
 
@@ -52,8 +53,12 @@ def calibrated(known: dict[str, list[Known]]) -> tuple[dict[str, Any], dict[str,
     )
     weights: dict[str, Any] = {"support": {way: _support(_claimed(fit, way), way) for way in WAYS}}
     weights["relations"] = _relations(fit["stated"])
-    weights |= {"left out": _left_out(held["made"]), "fluency": {"threshold": 0.5}}
-    weights |= {"threshold": 0.5, "fidelity": {"least": 0.3}, "adequacy": {"worth": _WORTH, "scale": 3.0}}
+    weights |= {
+        "left out": _left_out(held["made"]),
+        "fluency": {"threshold": 0.5},
+        "bland": {"below": 0.2, "share": 0.25},
+    }
+    weights |= {"threshold": COUNTS, "fidelity": {"least": 0.3}, "adequacy": {"worth": _WORTH, "scale": 3.0}}
     weights["right"] = {way: named(np.zeros(len(RIGHT)), RIGHT) for way in WAYS}
     weights["right"] = {way: _right(_told(fit, way), Judge(weights), way) for way in WAYS}
     weights["adequacy"] = {"worth": _WORTH, "scale": _scale(fit["made"], Judge(weights))}
@@ -192,7 +197,7 @@ def _figures(check: dict[str, list[Known]], judge: Judge) -> dict[str, Any]:
         fidelity = np.array([judge.judged(parts, way).fidelity for _, parts, _ in check["made"]])
         found[f"captions_{way}"] = {"auc": area(np.array([not case.wrong for case, _, _ in check["made"]]), fidelity)}
         cases = [one for one in check["rated"] if way == IMAGE or one.parts.recall == one.parts.recall]
-        made = np.array([judge.rating(parts, judge.judged(parts, way), way) for _, parts, _ in cases])
+        made = np.array([_verdict(judge, parts, way) for _, parts, _ in cases])
         people = np.array([case.rating for case, _, _ in cases])
         others = {"fit": _mean_fit(cases), "length": np.array([len(parts.claims) for _, parts, _ in cases])}
         found[f"ratings_{way}"] = {"verdict": float(spearmanr(made, people)[0])}
@@ -202,6 +207,12 @@ def _figures(check: dict[str, list[Known]], judge: Judge) -> dict[str, Any]:
     true = np.array([case.rating > HALF for case, _, _ in check["stated"]])
     found["statements"] = area(true, np.array([judge.judged(parts, IMAGE).fidelity for _, parts, _ in check["stated"]]))
     return found
+
+
+def _verdict(judge: Judge, parts: CaptionParts, way: str) -> float:
+    """The verdict of a caption that reads well."""
+    judged = judge.judged(parts, way)
+    return judge.rating(parts, judged, way) * judge.tells(judged.adequacy)
 
 
 def _mean_fit(cases: list[Known]) -> Floats:
