@@ -1,6 +1,6 @@
 """Requests made of the server's own OpenAPI description, valid and not: never an error of the server.
 
-`schemathesis run http://127.0.0.1:8000/openapi.json` (version 4.32.5) was run beside this; see docs/serve.md.
+test_schemathesis.py does the same with a fuzzer of others.
 """
 
 from __future__ import annotations
