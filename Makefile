@@ -53,9 +53,11 @@ figures: $(VENV)/full
 site: $(VENV)/full
 	$(BIN)/python tools/build_site.py
 
+# The wheel of vericap and those of packages with models of their own; size and licences are checked.
 wheel: $(VENV)/full
-	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
-	ls -l dist
+	rm -rf dist
+	$(PIP) wheel --quiet --no-deps --wheel-dir dist . $(wildcard packages/*)
+	$(BIN)/python tools/check_wheel.py dist/*.whl
 
 clean:
 	rm -rf $(VENV) build dist $(OUT) src/vericap.egg-info
