@@ -1,11 +1,11 @@
 """Photos in tar shards through image metrics in one pass: time, memory over the run, one process against two.
 
-    VERICAP_DATA=DIR python -m benchmarks.speed.photo_shards PHOTOS [--photos 20000] [--metrics vse,chair,verdict]
-        [--workers 1,2] [--work DIR] [--output FILE.json]
+    VERICAP_DATA=DIR VERICAP_PHOTOS=DIR python -m benchmarks.speed.photo_shards [--photos 20000] [--workers 1,2]
+        [--metrics vse,chair,verdict] [--work DIR] [--output FILE.json]
 
-PHOTOS is a folder with photos of COCO; each is packed with one of its captions, `--shard` photos in a tar file. Nothing
-is cached. Memory is that of all processes together: the most of each quarter of the run, so that growth would show.
-With --once the photos are scored in this process, and what was decoded is counted.
+VERICAP_PHOTOS is a folder with photos of COCO; each is packed with one of its captions, `--shard` photos in a tar
+file. Nothing is cached. Memory is that of all processes together: the most of each quarter of the run, so that growth
+would show. With --once the photos are scored in this process, and what was decoded is counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.library import corpora
+from benchmarks.library.data import data_folder
 from benchmarks.library.measuring import measured
+from benchmarks.library.results import add_save, tell
 from vericap.core.table import Table
 
 QUARTERS = ((0.1, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0))  # networks are opened in the first tenth
@@ -67,7 +69,6 @@ def decoded_once(pattern: str, metrics: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", metavar="PHOTOS", type=Path)
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--shard", type=int, default=1000, help="photos in a tar file")
     parser.add_argument("--records", type=int, default=256, help="photos in a piece of work")
@@ -76,11 +77,12 @@ def main() -> None:
     parser.add_argument("--once", action="store_true", help="count what is decoded, in this process")
     parser.add_argument("--work", type=Path, help="folder for tar files and outputs (default: a temporary one)")
     parser.add_argument("--output", type=Path)
+    add_save(parser)
     args = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=args.work) as name:
         folder = Path(name)
-        tars = pack(args.folder, args.photos, args.shard, folder)
+        tars = pack(data_folder("VERICAP_PHOTOS"), args.photos, args.shard, folder)
         pattern = f"{folder}/{{{tars[0].stem}..{tars[-1].stem}}}.tar"
         if args.once:
             print(decoded_once(pattern, args.metrics))
@@ -104,8 +106,7 @@ def main() -> None:
             f"{rows[0]['wall_s'] / rows[-1]['wall_s']:.2f} times as fast in {rows[-1]['workers']} processes"
         )
         table.notes.append("the same bytes" if len(contents) == 1 else "RESULTS DIFFER")
-    print(f"{args.photos} photos, {args.metrics}")
-    print(table.text())
+    tell("benchmarks.speed.photo_shards", {"photo-shards": table}, save=args.save)
 
 
 if __name__ == "__main__":

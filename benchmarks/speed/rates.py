@@ -1,10 +1,10 @@
 """What each metric costs for one pair: processor time, bytes written, and what 100 million pairs take.
 
-    VERICAP_DATA=DIR python -m benchmarks.speed.rates [--photos FOLDER] [--texts 2000,12000] [--images 40,240]
+    VERICAP_DATA=DIR VERICAP_PHOTOS=DIR python -m benchmarks.speed.rates [--texts 2000,12000] [--images 40,240]
 
 Every metric is run by the command line on two sizes of COCO captions (four references each) or of photos in a tar file
-(one caption each); the slope is what a pair costs, the rest is start-up. Nothing is cached, one process, one thread.
-Decoding alone is the part of a photo that stays on processors where networks run on a GPU.
+(VERICAP_PHOTOS, one caption each); the slope is what a pair costs, the rest is start-up. Nothing is cached, one
+process, one thread. Decoding alone is the part of a photo that stays on processors where networks run on a GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import time
 from pathlib import Path
 
 from benchmarks.library import corpora
+from benchmarks.library.data import data_folder
 from benchmarks.library.measuring import measured
+from benchmarks.library.results import add_save, tell
 from benchmarks.speed.photo_shards import pack
 from benchmarks.speed.stream_scale import captions
 from vericap.core.table import Table
@@ -29,7 +31,7 @@ def cost(path: Path, metrics: str, folder: Path) -> tuple[float, int]:
     """Processor seconds of a run, and the bytes of its output."""
     output = folder / "scores.parquet"
     words = ["score", path, "-m", metrics, "-o", output, "--cache", "off", "--quiet", "--workers", 1]
-    used = measured(*words, "--resume", "--shard-records", 4096)
+    used = measured(*words)
     size = output.stat().st_size
     output.unlink()
     return used.cpu, size
@@ -48,10 +50,11 @@ def decoding(folder: Path, count: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--photos", type=Path)
     parser.add_argument("--texts", default="2000,12000")
     parser.add_argument("--images", default="40,240")
+    add_save(parser)
     args = parser.parse_args()
+    photos = data_folder("VERICAP_PHOTOS")
     grouped: dict[str, list[str]] = {}
     for image, caption in corpora.coco_captions("val"):
         grouped.setdefault(image, []).append(caption)
@@ -63,11 +66,11 @@ def main() -> None:
         for size in map(int, args.texts.split(",")):
             inputs["text"][size] = folder / f"{size}.jsonl"
             captions(size, inputs["text"][size], by_image, mix=False)
-        for size in map(int, args.images.split(",")) if args.photos else ():
+        for size in map(int, args.images.split(",")):
             (folder / str(size)).mkdir()
-            inputs["photo"][size] = pack(args.photos, size, size, folder / str(size))[0]
+            inputs["photo"][size] = pack(photos, size, size, folder / str(size))[0]
         for kind, chosen in (("text", TEXT), ("photo", PHOTO)):
-            for metrics in chosen if inputs[kind] else ():
+            for metrics in chosen:
                 (few, low), (many, high) = inputs[kind].items()
                 first, _ = cost(low, metrics, folder)
                 second, size = cost(high, metrics, folder)
@@ -76,9 +79,8 @@ def main() -> None:
                 hours = each * PAIRS / 3600
                 table.add(metrics, 1000 * each, first - each * few, written, hours, written * PAIRS / 1e9)
                 print(table.text().splitlines()[-1], flush=True)
-    print(table.text())
-    if args.photos:
-        print(f"decoding alone: {decoding(args.photos, 300):.2f} ms a photo")
+    table.notes.append(f"decoding alone: {decoding(photos, 300):.2f} ms a photo")
+    tell("benchmarks.speed.rates", {"rates": table}, save=args.save)
 
 
 if __name__ == "__main__":

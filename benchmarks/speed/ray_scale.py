@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks.library import corpora
 from benchmarks.library.measuring import family, processor_seconds
+from benchmarks.library.results import add_save, tell
 from benchmarks.speed.stream_scale import captions
 from vericap.core.settings import Settings
 from vericap.core.table import Table
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--metrics", default="meteor,spice")
     parser.add_argument("--records", type=int, default=500, help="in a shard")
     parser.add_argument("--kill", action="store_true", help="lose a node as well")
+    add_save(parser)
     args = parser.parse_args()
     grouped: dict[str, list[str]] = {}
     for image, caption in corpora.coco_captions("val"):
@@ -126,7 +128,7 @@ def main() -> None:
             contents.append((folder / "killed.jsonl").read_bytes())
     same = all(one == contents[0] for one in contents)
     table.notes.append("all outputs are equal, byte for byte" if same else "OUTPUTS DIFFER")
-    print(table.text())
+    tell("benchmarks.speed.ray_scale", {"ray-scale": table}, save=args.save)
 
 
 if __name__ == "__main__":
