@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from vericap.core import shipped
+from vericap.core import shipped as shipped_files
 from vericap.core.errors import VericapError
-from vericap.vision.regions import Extractor, coverage, pixels, pool, pyramid, shares
+from vericap.vision.regions import Extractor, coverage, pixels, pool, pool_own, pyramid, shares
 
 shipped = pytest.mark.skipif(
-    not (shipped.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
+    not (shipped_files.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
 )
 
 
@@ -85,9 +85,29 @@ def test_shipped_extractor_pools_its_map() -> None:
     extractor = Extractor()
     image = Image.effect_mandelbrot((90, 60), (-2, -1, 1, 1), 50).convert("RGB")
     features, boxes = extractor.regions(image)
-    assert features.shape == (14, 1280)
-    np.testing.assert_allclose(features[0], extractor.map(image).mean(axis=(0, 1)), rtol=1e-4, atol=1e-5)
-    assert len(boxes) == 14
+    assert features.shape == (36, extractor.width)
+    np.testing.assert_array_equal(boxes[:14], extractor.windows)
+    np.testing.assert_allclose(boxes[14:], extractor.cells(image).boxes[:22])
+    last = extractor.map(image)
+    np.testing.assert_allclose(features[0, : last.shape[2]], last.mean(axis=(0, 1)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        features[0, last.shape[2] :], extractor.cells(image).vectors.mean(axis=0) / 4, rtol=1e-3, atol=1e-5
+    )
+
+
+@shipped
+def test_regions_of_a_photo_tell_neighbours_apart() -> None:
+    image = Image.open(shipped_files.ROOT / "demo" / "photos" / "coffee.jpg").convert("RGB")
+    features, _ = Extractor().regions(image)
+    unit = features - features.mean(axis=0)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    assert np.median(cosines[~np.eye(len(unit), dtype=bool)]) < 0.5
+
+
+def test_boxes_of_one_image_pool_like_those_of_all() -> None:
+    features = np.random.default_rng(0).random((9, 9, 40)).astype(np.float32)
+    np.testing.assert_allclose(pool_own(features, pyramid()), pool(features, pyramid()), rtol=1e-5)
 
 
 @shipped
@@ -101,9 +121,10 @@ def test_images_in_threads_are_the_images_alone() -> None:
 
 @shipped
 def test_boxes_of_a_detector_fill_up() -> None:
-    many = np.tile([0, 0, 30, 30], (50, 1))
-    extractor = Extractor(boxes=lambda image: many, boxes_name="test")
+    extractor = Extractor(boxes="detector")
+    extractor.__dict__["_detector"] = lambda image: np.tile([0, 0, 30, 30], (50, 1))
     features, boxes = extractor.regions(Image.new("RGB", (60, 60)))
     assert len(features) == len(boxes) == 36
+    np.testing.assert_allclose(boxes[14:], np.tile([0, 0, 0.5, 0.5], (22, 1)))
     assert extractor.description != Extractor().description
     assert extractor.fingerprint == Extractor().fingerprint  # boxes choose regions; their values stay what they are

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from vericap.core.errors import InputError
+from vericap.io.write import check_not_input
 from vericap.run.processes import in_order
 from vericap.run.progress import progress
 from vericap.vision import community
 from vericap.vision.identity import declared, undeclared
 from vericap.vision.images import ImageFile, gather, load_image
 from vericap.vision.profile import FeatureProfile
-from vericap.vision.regions import LEVELS, MOST, Extractor, detector_boxes
+from vericap.vision.regions import CELLS, DETECTOR, LEVELS, MOST, NONE, Extractor
 from vericap.vision.shards import read_json
 from vericap.vision.store import FeatureStore, FeatureWriter
 
@@ -57,7 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--size", type=int, help="side of the square the image is brought to")
     parser.add_argument("--levels", type=int, nargs="+", default=list(LEVELS), help="windows g x g for each g (1 2 3)")
-    parser.add_argument("--boxes", choices=("none", "detector"), default="none", help="boxes after the windows")
+    parser.add_argument(
+        "--boxes",
+        choices=(CELLS, DETECTOR, NONE),
+        default=CELLS,
+        help="boxes of objects after the windows: those the backbone proposes (cells, of the shipped one), or the "
+        "embedded detector's",
+    )
     parser.add_argument("--regions", type=int, default=MOST, help="most regions of an image (36)")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--shard", type=int, default=2048, help="images in one file of the store")
@@ -72,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.images or not args.output:
         raise InputError("name images or feature files, and the store with `output=STORE`")
     given = [Path(name) for name in args.images]
+    check_not_input(Path(args.output), given)
     converted = [_is_features(file) for file in given]
     if all(converted):
         return _convert(given, args)
@@ -108,8 +116,7 @@ def _is_features(path: Path) -> bool:
 @lru_cache(maxsize=1)
 def _extractor(model: str | None, size: int | None, levels: tuple[int, ...], boxes: str, most: int) -> Extractor:
     """Made once in every process."""
-    found = detector_boxes() if boxes == "detector" else None
-    return Extractor(model, size=size, levels=levels, boxes=found, boxes_name=boxes, most=most)
+    return Extractor(model, size=size, levels=levels, boxes=boxes, most=most)
 
 
 def _extract(files: list[ImageFile], options: tuple[Any, ...], workers: int) -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,7 @@ from vericap.models.described import check_width, checked
 from vericap.models.vse import standardise
 from vericap.models.words import encode
 
+UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
 _CELLS = 1 << 19  # similarities held at once: they stay in the processor's cache
@@ -48,18 +49,22 @@ def unit(vectors: Floats32) -> Floats32:
 def weights(similarity: Floats32, mask: Floats32, attention: Attention, attended: Floats32 | None = None) -> Floats32:
     """alpha of (..., regions, words); `mask` (..., regions) leaves out regions that are not there.
 
-    Rows attend to columns: for words that attend to regions give (..., words, regions), and the regions' mask as
-    `attended`.
+    Rows attend to columns, those of them that `attended` (..., words) marks: for words that attend to regions give
+    (..., words, regions), and the regions' mask as `attended`.
     """
     clipped = np.where(similarity > 0, similarity, attention.slope * similarity)
     clipped = clipped * mask[..., :, None]
     length = np.sqrt((clipped**2).sum(axis=-2, keepdims=True))
     logits = attention.sharpness * clipped / np.maximum(length, _TINY)
+    found = np.exp(logits - logits.max(axis=-1, keepdims=True))
     if attended is not None:
-        logits = np.where(attended[..., None, :] > 0, logits, -np.inf)
-    logits -= logits.max(axis=-1, keepdims=True)
-    found = np.exp(logits)
-    return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float32)
+        found *= attended[..., None, :] > 0
+    return np.asarray(found / np.maximum(found.sum(axis=-1, keepdims=True), _TINY), dtype=np.float32)
+
+
+def there(words: Floats32) -> Floats32:
+    """(..., words) 1 for a word, 0 for what is no word of a caption: marks and stops, whose vectors are zero."""
+    return np.asarray(words.any(axis=-1), dtype=np.float32)
 
 
 def pooled(grounding: Floats32, mask: Floats32, attention: Attention) -> Floats32:
@@ -159,10 +164,13 @@ class ScanModel:
         return unit(v).reshape(*features.shape[:-1], self.width)
 
     def words(self, texts: Sequence[str], states: Any = None) -> CaptionWords:
-        """Unit word vectors of captions, from `text.encoder.StateTable` or from words known since training."""
+        """Unit word vectors of captions, from `text.encoders.StateTable` or from words known since training; zero for
+        marks and stops where the model does not read them."""
         if self.meta["words"] == "states":
-            vectors = states.states.astype(np.float32) @ self.weights["text"].T + self.weights["text_bias"]
-            return CaptionWords(unit(vectors), np.asarray(states.offsets, dtype=np.int64))
+            vectors = unit(states.states.astype(np.float32) @ self.weights["text"].T + self.weights["text_bias"])
+            if self.meta.get("marks") == UNREAD:
+                vectors *= states.lettered(texts)[:, None]
+            return CaptionWords(vectors, np.asarray(states.offsets, dtype=np.int64))
         vectors, offsets = encode(texts, self.weights, self.meta["vocabulary"], self.cut)
         return CaptionWords(unit(vectors), offsets)
 
@@ -217,7 +225,7 @@ class ScanModel:
         for group in by_length(words.lengths()[captions], _CHUNK):
             h = words.stacked(captions[group])
             similarity = regions[images[group]] @ h.transpose(0, 2, 1)
-            yield group, weights(similarity, mask[images[group]], self.attention), h, similarity
+            yield group, weights(similarity, mask[images[group]], self.attention, there(h)), h, similarity
 
     def pairs(self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints) -> Floats32:
         """Scores of pairs (images[p], captions[p])."""
@@ -239,7 +247,7 @@ class ScanModel:
             h = words.stacked(group)
             captions, length, _ = h.shape
             similarity = (flat @ h.reshape(captions * length, width).T).reshape(images, count, captions, length)
-            alpha = self._unscaled(similarity, mask)
+            alpha = self._unscaled(similarity, mask) * there(h)
             top = np.einsum("ircj,ircj->irc", alpha, similarity)
             rows = alpha.reshape(images * count, captions, length).transpose(1, 0, 2)
             inner = rows @ (h @ h.transpose(0, 2, 1))
@@ -256,9 +264,9 @@ class ScanModel:
         found = np.zeros(len(images), dtype=np.float32)
         for group in by_length(words.lengths()[captions], _CHUNK):
             h, v, inside = words.stacked(captions[group]), regions[images[group]], mask[images[group]]
-            alpha = weights(h @ v.transpose(0, 2, 1), np.ones(h.shape[:2], np.float32), self.attention, inside)
-            contexts = unit(alpha @ v)
-            found[group] = pooled((contexts * h).sum(axis=-1), np.ones(h.shape[:2], np.float32), self.attention)
+            words_there = there(h)
+            alpha = weights(h @ v.transpose(0, 2, 1), words_there, self.attention, inside)
+            found[group] = pooled((unit(alpha @ v) * h).sum(axis=-1), words_there, self.attention)
         return found
 
     def _unscaled(self, similarity: Floats32, mask: Floats32) -> Floats32:

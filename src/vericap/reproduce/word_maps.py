@@ -21,7 +21,7 @@ from vericap.metrics.faier_plus.explanation import FaierPlusReasons
 from vericap.metrics.faier_plus.metric import FaierPlus
 from vericap.models import words as vocabulary
 from vericap.models.arrays import softmax
-from vericap.models.scan import weights
+from vericap.models.scan import there, weights
 from vericap.models.visual_words import VisualWords as VisualWordsModel
 from vericap.run.analyses import (
     FaierWeights,
@@ -135,7 +135,7 @@ def scan_maps(samples: Sequence[Sample], settings: Settings, model: str = "defau
             found.append(None)
             continue
         similarity = grounding.regions[image][inside] @ words.T
-        alpha = weights(similarity, np.ones(len(similarity), np.float32), grounding.model.attention)
+        alpha = weights(similarity, np.ones(len(similarity), np.float32), grounding.model.attention, there(words))
         caption, boxes = batch.texts[text], np.asarray(grounding.table.boxes[image][inside], dtype=np.float64)
         spans = _spans(grounding, text, caption)
         maps = {"similarity": similarity, "attention": alpha}

@@ -24,6 +24,7 @@ from vericap.run.analyses.graphs import Graphs, parse_texts, parser_name
 from vericap.run.progress import Bar
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
+from vericap.text.encoders.base import lettered as lettered_pieces
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.vision.shards import save
 from vericap.vision.store import FeatureStore
@@ -131,6 +132,15 @@ def token_states(
         offsets = offsets[: len(captions) + 1]
         _check_states(encoder, captions, states_file, offsets)
     return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, encoder.width), offsets
+
+
+def lettered(captions: Sequence[str], encoder: SentenceEncoder) -> Bools:
+    """Which word pieces of captions, one caption after the other, have a letter or a digit."""
+    cuts = encoder.cut(captions)
+    owners = np.repeat(np.arange(len(cuts)), [len(cut.ids) for cut in cuts])
+    pieces = np.array([number for cut in cuts for number in cut.ids], dtype=np.int32)
+    spans = np.array([span for cut in cuts for span in cut.offsets], dtype=np.int32).reshape(-1, 2)
+    return lettered_pieces(captions, owners, pieces, spans)
 
 
 def _append_states(

@@ -1,8 +1,9 @@
-"""Regions of an image: windows of a pyramid and given boxes, pooled from one feature map.
+"""Regions of an image: windows of a pyramid and boxes of objects, pooled from the backbone's maps.
 
 The shipped backbone (EfficientNet-lite2, its upper blocks trained on image-caption pairs by `vericap train backbone`)
-runs once per image (see `vericap.vision.backbone`); every region is the area-weighted mean of the map inside its box.
-`hub:NAME` takes the map from a model of transformers instead.
+runs once per image (see `vericap.vision.backbone`); every region is the area-weighted mean of its last map inside the
+region's box, followed by the mean of the finer cells there (`vericap.vision.cells`), which tell neighbours apart and
+propose the boxes. Another backbone, an ONNX file or `hub:NAME` of transformers, has windows of its last map alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +22,9 @@ from vericap.core import shipped
 from vericap.core.errors import InputError, VericapError
 from vericap.core.typing import Floats32, Ints32
 from vericap.native import load
-from vericap.vision.backbone import Backbone, normalised, open_backbone
+from vericap.vision.backbone import INNER, Backbone, normalised, open_backbone
+from vericap.vision.cells import PART as CELLS_PART
+from vericap.vision.cells import PhotoCells, shipped_head
 from vericap.vision.hub_backbone import PREFIX, HubBackbone
 from vericap.vision.identity import fingerprint
 from vericap.vision.resize import BICUBIC, resized
@@ -29,9 +33,14 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LEVELS = (1, 2, 3)  # the whole image, 2 x 2 and 3 x 3 windows
-WIDTH = 1280  # channels of the shipped backbone's map
-MOST = 36  # regions per image; boxes of a detector fill what the windows leave
+WIDTH = 1280 + 128  # of the shipped extractor's features: channels of the last map, and of a cell
+MOST = 36  # regions per image; boxes of objects fill what the windows leave
+CELLS, DETECTOR, NONE = "cells", "detector", "none"  # where boxes come from
+_CELL_SCALE = np.float32(0.25)  # brings the cells' values to the spread of the last map's
 Boxes = Callable[["Image"], Floats32]  # image -> (n, 4) boxes in pixels, best first
+T = TypeVar("T")
+_RECENT = 8  # photos whose maps are held
+_NO_BOX = np.zeros((0, 4), dtype=np.float32)
 
 
 def pyramid(levels: Sequence[int] = LEVELS) -> Floats32:
@@ -57,10 +66,23 @@ def coverage(low: Floats32, high: Floats32, cells: int) -> Floats32:
 def pool(features: Floats32, boxes: Floats32) -> Floats32:
     """Area-weighted mean of a (height, width, d) map inside each box: (boxes, d). A box without area is an
     error."""
+    return _pooled(features, *_cells(boxes.astype(np.float32).tobytes(), *features.shape[:2]))
+
+
+def pool_own(features: Floats32, boxes: Floats32) -> Floats32:
+    """`pool` for boxes that no other image has: their shares of cells are made anew, all together."""
+    height, width = features.shape[:2]
+    down, across = coverage(boxes[:, 1], boxes[:, 3], height), coverage(boxes[:, 0], boxes[:, 2], width)
+    weights = down[:, :, None] * across[:, None, :]
+    weights /= np.maximum(weights.sum(axis=(1, 2), keepdims=True), np.float32(1e-12))
+    ranges = np.tile(np.array([0, height, 0, width], dtype=np.int32), (len(boxes), 1))
+    return _pooled(features, ranges, weights.ravel())
+
+
+def _pooled(features: Floats32, ranges: Ints32, weights: Floats32) -> Floats32:
     features = np.ascontiguousarray(features, dtype=np.float32)
     height, width, depth = features.shape
-    ranges, weights = _cells(boxes.astype(np.float32).tobytes(), height, width)
-    found = np.empty((len(boxes), depth), dtype=np.float32)
+    found = np.empty((len(ranges), depth), dtype=np.float32)
     kernel = load("backbone")
     if kernel is not None:
         kernel.pool(features, height, width, depth, ranges, weights, found)
@@ -98,7 +120,21 @@ def _cells(boxes: bytes, height: int, width: int) -> tuple[Ints32, Floats32]:
 class Extractor:
     """Images -> regions by the shipped backbone, any ONNX file of the same kind, or `hub:NAME_OR_FOLDER`.
 
-    `boxes` adds a detector's boxes (pixels) after the windows, up to `most` regions in all.
+    Parameters
+    ----------
+    model : str or Path, optional
+        Another backbone than the shipped one.
+    size : int, optional
+        Side of the square an image is brought to.
+    levels : sequence of int
+        Windows g x g for each g, which come first.
+    boxes : str
+        What follows them, up to `most` regions in all: "cells" (objects' boxes of the shipped backbone's own cells;
+        nothing for another backbone), "detector" (those of the embedded detector) or "none".
+    most : int
+        Regions of an image.
+    threads : int
+        Images looked at together.
     """
 
     def __init__(
@@ -107,12 +143,12 @@ class Extractor:
         *,
         size: int | None = None,
         levels: Sequence[int] = LEVELS,
-        boxes: Boxes | None = None,
-        boxes_name: str = "none",
+        boxes: str = CELLS,
         most: int = MOST,
         threads: int = 1,
     ) -> None:
         self._hub: Any = None
+        self._shipped = model is None  # whose inner maps and cells are known
         if model is not None and str(model).startswith(PREFIX):
             self._hub = HubBackbone(str(model).removeprefix(PREFIX), size=size, threads=threads)
             self.name, digest, default = self._hub.name, self._hub.version, self._hub.size
@@ -134,10 +170,11 @@ class Extractor:
         if len(self.windows) > most:
             raise VericapError(f"{len(self.windows)} windows are more than the {most} regions asked for")
         self.most = most
-        self._boxes = boxes
+        self.boxes = NONE if boxes == CELLS and not self._shipped else boxes
         self._threads = threads
-        self.description = _described(self.name, digest, self.size, levels, boxes_name, most)
+        self.description = _described(self.name, digest, self.size, levels, self.boxes, most, cells=self._shipped)
         self.fingerprint = fingerprint(self.description)
+        self._recent = _Recent(max(_RECENT, 2 * threads))
 
     @cached_property
     def _backbone(self) -> Backbone:
@@ -173,48 +210,123 @@ class Extractor:
             if inner:
                 raise VericapError(f"{self.name} gives its last map alone")
             return [self._hub.map(image)]
-        return self._backbone.maps(resized(image, (self.size, self.size), BICUBIC), inner)
+        # All are kept for a moment: whoever looks at the same photo next finds them.
+        found = self._recent.get(image)
+        if found is None:
+            names = tuple(INNER) if self._shipped else tuple(inner)
+            made = self._backbone.maps(resized(image, (self.size, self.size), BICUBIC), names)
+            found = self._recent.put(image, dict(zip(("", *names), made)))
+        return [found[name] for name in ("", *inner)]
+
+    def cells(self, image: Image) -> PhotoCells:
+        """The cells of one image and the boxes they propose, by the shipped backbone."""
+        if not self._shipped:
+            raise VericapError(f"{self.name} has no cells: they belong to the shipped backbone")
+        middle, last = self.maps(image, ("middle", "last"))[1:]
+        return self._recent.cells(image, lambda: shipped_head()(middle[None], last[None])[0])
 
     def regions(self, image: Image) -> tuple[Floats32, Floats32]:
         """(features, boxes) of one image."""
-        boxes = self.windows
-        if self._boxes is not None:
-            found = shares(self._boxes(image), image.size)
-            boxes = np.concatenate([boxes, found[: self.most - len(boxes)]])
-        return pool(self.map(image), boxes), boxes
+        cells = self.cells(image) if self._shipped else None
+        return pooled_regions(self.map(image), cells, self.windows, self._found(image, cells))
+
+    def _found(self, image: Image, cells: PhotoCells | None) -> Floats32:
+        """Boxes of objects, as many as the windows leave room for."""
+        room = self.most - len(self.windows)
+        if self.boxes == DETECTOR:
+            return shares(self._detector(image), image.size)[:room]
+        return cells.boxes[:room] if self.boxes == CELLS and cells is not None else _NO_BOX
+
+    @cached_property
+    def _detector(self) -> Boxes:
+        return detector_boxes()
 
     def all_regions(self, images: Sequence[Image]) -> list[tuple[Floats32, Floats32]]:
-        """(features, boxes) of images, one in each thread: a second core helps another photo more than half a layer."""
+        """(features, boxes) of images."""
+        return self._each(self.regions, images)
+
+    def all_maps(self, images: Sequence[Image], inner: Sequence[str]) -> list[list[Floats32]]:
+        """`maps` of images."""
+        return self._each(lambda image: self.maps(image, inner), images)
+
+    def _each(self, work: Callable[[Image], T], images: Sequence[Image]) -> list[T]:
+        """One image in each thread: a second core helps another photo more than half a layer."""
         if self._threads == 1 or len(images) < 2 or self._hub is not None:
-            return [self.regions(image) for image in images]
+            return [work(image) for image in images]
         _ = self._backbone  # opened once, not in every thread
         with ThreadPoolExecutor(self._threads) as crew:
-            return list(crew.map(self.regions, images))
+            return list(crew.map(work, images))
 
     @property
     def width(self) -> int:
+        """Of the features."""
+        if self._shipped:
+            return WIDTH
         from PIL import Image
 
         return int(self.map(Image.new("RGB", (32, 32))).shape[2])
 
 
-def _described(name: str, digest: str, size: int, levels: Sequence[int], boxes_name: str, most: int) -> dict[str, Any]:
+def pooled_regions(
+    last: Floats32, cells: PhotoCells | None, windows: Floats32, found: Floats32
+) -> tuple[Floats32, Floats32]:
+    """(features, boxes) of windows and an image's own boxes, from its last map and, where there are, its cells."""
+    maps = [last] if cells is None else [last, cells.map * _CELL_SCALE]
+    parts = [[pool(one, windows), *([pool_own(one, found)] if len(found) else [])] for one in maps]
+    features = np.concatenate([np.concatenate(own) for own in parts], axis=1)
+    return features, np.concatenate([windows, found])
+
+
+class _Recent:
+    """Maps and cells of the photos seen last, which several analyses look at one after the other."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: dict[int, tuple[Image, dict[str, Floats32]]] = {}
+        self._cells: dict[int, tuple[Image, PhotoCells]] = {}
+
+    def get(self, image: Image) -> dict[str, Floats32] | None:
+        held = self._kept.get(id(image))
+        return held[1] if held is not None and held[0] is image else None
+
+    def put(self, image: Image, maps: dict[str, Floats32]) -> dict[str, Floats32]:
+        with self._lock:
+            while len(self._kept) >= self._most:
+                del self._kept[next(iter(self._kept))]
+            self._kept[id(image)] = image, maps  # the photo is held too, so that no other one gets its number
+        return maps
+
+    def cells(self, image: Image, make: Callable[[], PhotoCells]) -> PhotoCells:
+        """Cells of a photo; as many photos' are held as maps."""
+        held = self._cells.get(id(image))
+        if held is not None and held[0] is image:
+            return held[1]
+        made = make()
+        with self._lock:
+            while len(self._cells) >= self._most:
+                del self._cells[next(iter(self._cells))]
+            self._cells[id(image)] = image, made
+        return made
+
+
+def _described(
+    name: str, digest: str, size: int, levels: Sequence[int], boxes: str, most: int, *, cells: bool
+) -> dict[str, Any]:
     """Everything that decides the features' values."""
-    return {
-        "backbone": name,
-        "sha256": digest,
-        "size": size,
-        "levels": list(levels),
-        "boxes": boxes_name,
-        "most": most,
-    }
+    known = {"backbone": name, "sha256": digest, "size": size, "levels": list(levels), "boxes": boxes, "most": most}
+    return {**known, "cells": _cells_digest()} if cells else known
+
+
+def _cells_digest() -> str:
+    (digest,) = (value for file, value in shipped.meta(CELLS_PART)["files"].items() if file.endswith(".safetensors"))
+    return str(digest)
 
 
 def shipped_fingerprint() -> str:
     """The fingerprint of the shipped extractor, from its meta file alone."""
     meta = shipped.meta("backbone")
     digest = meta["files"][meta["model"]]
-    return fingerprint(_described(meta["name"], digest, int(meta["size"]), LEVELS, "none", MOST))
+    return fingerprint(_described(meta["name"], digest, int(meta["size"]), LEVELS, CELLS, MOST, cells=True))
 
 
 def _beside(model: Path) -> dict[str, Any]:

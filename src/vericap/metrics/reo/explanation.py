@@ -29,7 +29,7 @@ from vericap.metrics.reo.measures import residual
 from vericap.metrics.toolbox import words_of
 from vericap.models import words as vocabulary
 from vericap.models.described import NO_MAP, points
-from vericap.models.scan import unit, weights
+from vericap.models.scan import there, unit, weights
 from vericap.models.word_meanings import Meanings, content
 from vericap.run.analyses.grounding import GroundedBatch
 
@@ -186,8 +186,9 @@ class Reasons:
     def _attention(self) -> Array:
         """(regions, words) weights alpha."""
         grounding = self.group.grounding
-        similarity = self.regions @ grounding.words[self.number].T
-        return weights(similarity, np.ones(len(self.regions), np.float32), grounding.model.attention)
+        words = grounding.words[self.number]
+        given = self.regions @ words.T, np.ones(len(self.regions), np.float32), grounding.model.attention
+        return weights(*given, there(words))
 
     def _pieces(self) -> list[str]:
         """The words of the candidate as the model reads them."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
     from vericap.text.encoders import StateTable
 
-REGIONS = 14 * 384 * 4  # bytes of one image's region vectors
+REGIONS = 36 * 384 * 4  # bytes of one image's region vectors
 WORDS = 15 * 384 * 4  # bytes of one caption's word vectors
 
 

@@ -14,7 +14,7 @@ from vericap.core.errors import Problem
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32
 from vericap.run.photos import Found, Pixels
-from vericap.vision.regions import WIDTH, pyramid, shipped_fingerprint
+from vericap.vision.regions import MOST, WIDTH, shipped_fingerprint
 from vericap.vision.store import FeatureStore, RegionTable
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from vericap.run.runtime import Runtime
 
-WINDOWS = len(pyramid())
-BYTES = WINDOWS * (WIDTH + 4) * 4  # of one image's regions
+BYTES = MOST * (WIDTH + 4) * 4  # of one image's regions
 
 
 @dataclass(frozen=True)
@@ -77,5 +76,5 @@ class Regions(Analysis[RegionTable]):
 
 
 def _unpacked(stored: bytes) -> tuple[Floats32, Floats32]:
-    values = np.frombuffer(stored, dtype=np.float16).astype(np.float32).reshape(WINDOWS, -1)
+    values = np.frombuffer(stored, dtype=np.float16).astype(np.float32).reshape(-1, WIDTH + 4)
     return values[:, :-4], values[:, -4:]

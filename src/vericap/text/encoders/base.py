@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from vericap.core.typing import Floats16, Floats32, Ints
+from vericap.core.typing import Bools, Floats16, Floats32, Ints
 
 LENGTH = 128  # word pieces a network reads at once; captions have 13 on average
 
@@ -54,6 +54,11 @@ class StateTable:
         inner = slice(self.offsets[text] + 1, self.offsets[text + 1] - 1)
         return self.states[inner], self.spans[inner]
 
+    def lettered(self, texts: Sequence[str]) -> Bools:
+        """(pieces,): whether a piece has a letter or a digit; marks and stops have none."""
+        owners = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return lettered(texts, owners, self.pieces, self.spans)
+
     @classmethod
     def of(cls, states: Sequence[Floats16], cuts: Sequence[Cut], width: int) -> StateTable:
         """States and pieces of texts, one text after the other."""
@@ -63,6 +68,13 @@ class StateTable:
             pieces=np.array([i for cut in cuts for i in cut.ids], dtype=np.int32),
             spans=np.array([span for cut in cuts for span in cut.offsets], dtype=np.int32).reshape(-1, 2),
         )
+
+
+def lettered(texts: Sequence[str], owners: Ints, pieces: NDArray[np.int32], spans: NDArray[np.int32]) -> Bools:
+    """Whether pieces of texts have a letter or a digit, each kind of piece looked at once."""
+    kinds, first, inverse = np.unique(pieces, return_index=True, return_inverse=True)
+    said = [texts[int(owners[at])][spans[at, 0] : spans[at, 1]] for at in first.tolist()]
+    return np.array([any(map(str.isalnum, text)) for text in said], dtype=bool)[inverse.reshape(-1)]
 
 
 class SentenceEncoder(ABC):

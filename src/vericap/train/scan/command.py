@@ -22,8 +22,9 @@ from vericap.text.vectors import open_vectors
 from vericap.train import claims, kept, options, parallel
 from vericap.train.data import Captioned
 from vericap.train.data import coco as read_all
-from vericap.train.scan import data, public, training
+from vericap.train.scan import data, named, public, training
 from vericap.train.scan.network import ScanOptions
+from vericap.train.words import boxes as box_files
 from vericap.vision.store import FeatureStore
 
 _NAME = "vericap-scan"
@@ -65,6 +66,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learn relevance to the image and N references together too (0: the image alone)",
     )
     parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
+    parser.add_argument(
+        "--sharpness", type=float, default=ScanOptions.sharpness, help=f"of attention ({ScanOptions.sharpness:g})"
+    )
+    parser.add_argument(
+        "--slope",
+        type=float,
+        default=ScanOptions.slope,
+        help=f"of negative similarities ({ScanOptions.slope:g} as in the paper; 0.1 in its program)",
+    )
+    parser.add_argument("--marks", action="store_true", help="read marks and stops as words")
+    parser.add_argument(
+        "--boxes",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="boxes of objects (lines `image_id<tab>class,x,y,w,h ...`) that words which name them should attend to",
+    )
+    parser.add_argument("--classes", metavar="FILE", help="names of the boxes' classes, a JSON list")
+    parser.add_argument("--box-weight", type=float, default=0.3, help="of what boxes teach in the loss (0.3)")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
     parser.add_argument(
@@ -147,6 +167,10 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> ScanOpt
         captions=min(ScanOptions.captions, args.captions_per_image),
         encoder=options.encoder_name(args.encoder),
         embeddings=Path(args.embeddings).name if args.embeddings else "",
+        sharpness=args.sharpness,
+        slope=args.slope,
+        marks=args.marks,
+        boxes=args.box_weight if args.boxes else 0.0,
     )
     if width is not None:
         found.embedding = width
@@ -195,12 +219,27 @@ def source(
     each, read = (part.most, part.most) if name == "dev" else (each, min(each, args.captions_per_image))
     text: data.TextStates | data.TextNumbers
     if words is None:
-        text = data.TextStates(*kept.token_states(part, work, name, encoder, each=read, threads=threads))
+        states = kept.token_states(part, work, name, encoder, each=read, threads=threads)
+        text = data.TextStates(*states, None if args.marks else kept.lettered(part.texts(read), encoder))
     else:
         text = data.TextNumbers(part.texts(read), words)
     said = claims.of(part, work, name, encoder, each=each, threads=threads) if args.teacher == "claims" else None
     sentences = kept.sentences(part, work, name, encoder, each=each, threads=threads)
-    return data.ScanSource(features, sentences, text, read, said, part.places(each), stored.mask)
+    boxes = _boxes(args, part, stored, encoder, read) if args.boxes and name != "dev" and words is None else None
+    return data.ScanSource(features, sentences, text, read, said, part.places(each), stored.mask, boxes)
+
+
+def _boxes(
+    args: argparse.Namespace, part: Captioned, stored: kept.StoreFeatures, encoder: SentenceEncoder, read: int
+) -> named.BoxTeacher | None:
+    """What boxes teach of some images; None where none of them has any."""
+    if not args.classes:
+        raise InputError("`boxes=FILE` needs the names of the boxes' classes: `classes=FILE`")
+    photos = named.photos_of(part.keys, box_files.read(args.boxes))
+    if not any(len(photo.boxes) for photo in photos):
+        return None
+    said = named.NamedWords.of(part.texts(read), encoder, box_files.read_classes(args.classes))
+    return named.BoxTeacher(said, stored, photos)
 
 
 def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Array], dict[str, Any]]:

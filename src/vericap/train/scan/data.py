@@ -18,19 +18,23 @@ from vericap.models.arrays import runs
 from vericap.train import kept, losses, parallel
 from vericap.train.claims import ClaimTable, ClaimTensors
 from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
+from vericap.train.scan.named import BoxTeacher, Pointed
 
 
 class TextStates:
     """Token states of captions: (tokens, width) float16 with offsets, those of one image after the other."""
 
-    def __init__(self, states: Array, offsets: Array) -> None:
+    def __init__(self, states: Array, offsets: Array, lettered: Bools | None = None) -> None:
         self.states, self.offsets = states, offsets
+        self.lettered = lettered  # which of them are words; the others, marks and stops, are not read
 
     def read(self, captions: Sequence[int] | Array) -> WordTensors:
         which = np.asarray(captions, dtype=np.int64)
         counts = self.offsets[which + 1] - self.offsets[which]
-        values = np.asarray(self.states[runs(self.offsets[which], counts)], dtype=np.float32)
-        return WordTensors(torch.as_tensor(values), torch.as_tensor(counts))
+        places = runs(self.offsets[which], counts)
+        values = torch.as_tensor(np.asarray(self.states[places], dtype=np.float32))
+        there = None if self.lettered is None else torch.as_tensor(self.lettered[places])
+        return WordTensors(values, torch.as_tensor(counts), there)
 
     def mean(self) -> Array:
         """Mean of many words' states: what all words share."""
@@ -59,9 +63,13 @@ class WordTensors:
 
     values: torch.Tensor  # (words, d) states, or (words,) numbers
     counts: torch.Tensor  # (captions,)
+    there: torch.Tensor | None = None  # (words,) where some are marks and stops that are not read
 
     def unmarked(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Words and counts without the marks at both ends of every caption."""
+        """Words and counts without the marks at both ends of every caption, or all that are not read."""
+        if self.there is not None:
+            owners = torch.repeat_interleave(torch.arange(len(self.counts)), self.counts)
+            return self.values[self.there], torch.bincount(owners[self.there], minlength=len(self.counts))
         ends = torch.cumsum(self.counts, 0)
         inner = torch.ones(len(self.values), dtype=torch.bool)
         inner[ends - 1] = inner[ends - self.counts] = False
@@ -73,7 +81,9 @@ class WordTensors:
 
     @classmethod
     def joined(cls, parts: Sequence[WordTensors]) -> WordTensors:
-        return cls(torch.cat([part.values for part in parts]), torch.cat([part.counts for part in parts]))
+        there = [part.there for part in parts if part.there is not None]
+        joined = torch.cat([part.values for part in parts]), torch.cat([part.counts for part in parts])
+        return cls(*joined, torch.cat(there) if there else None)
 
 
 def vocabulary(captions: Sequence[str], rarest: int) -> list[str]:
@@ -98,6 +108,7 @@ class ScanSource:
     claims: ClaimTable | None = None  # for the teacher that compares claims
     captions: CaptionPlaces | None = None  # where images have different numbers of them
     regions: Bools | None = None  # (n, regions) which are there, where some are not
+    boxes: BoxTeacher | None = None  # where objects are that words name
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -133,6 +144,7 @@ class ScanPart:
     images: ShownImages
     candidates: WordTensors  # image * k + j
     references: WordTensors | None
+    pointed: Pointed | None = None  # what boxes say of the candidates' words
 
 
 @dataclass
@@ -168,7 +180,10 @@ class ScanStep:
             numbers = (rows[:, None] * source.per_image + own)[mine]
             given = source.text.read(numbers[:, captions:].reshape(-1)) if references else None
             chosen = source.text.read(numbers[:, :captions].reshape(-1))
-            parts.append(ScanPart(source.shown(rows[mine]), chosen, given))
+            named = None
+            if source.boxes is not None:
+                named = source.boxes.pointed(rows[mine], numbers[:, :captions], chosen.counts.numpy())
+            parts.append(ScanPart(source.shown(rows[mine]), chosen, given, named))
             sentences.append(torch.as_tensor(np.asarray(source.sentences[rows], dtype=np.float32)))
             there.append(torch.as_tensor(source.places.there(rows).astype(np.float32)))
             order.append(torch.as_tensor(own))

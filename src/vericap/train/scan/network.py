@@ -15,6 +15,7 @@ from vericap.core.errors import VericapError
 from vericap.core.typing import Array
 from vericap.models.scan import Attention
 from vericap.train.scan.data import WordTensors
+from vericap.train.scan.named import Pointed
 
 
 @dataclass
@@ -33,12 +34,14 @@ class ScanOptions:
     margin: float = 0.2
     hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
     sharpness: float = 9.0
-    slope: float = 0.1
+    slope: float = 0.0  # of negative similarities: the paper's equation 3
     pooling: str = "average"
     # or `words`: the overlap of words counts as much as the cosine of sentences; or `claims`: the likeness of the
     # scene graphs' tuples counts as much as both
     teacher: str = "sentences"
     encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
+    boxes: float = 0.0  # weight of the loss that boxes teach words with
+    marks: bool = False  # whether marks and stops are read as words
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
     embedding: int = 300  # width of the GRU's word embeddings
     embeddings: str = ""  # name of the word vectors they begin with
@@ -72,6 +75,8 @@ class ScanModule(nn.Module):
             self.both_scale = nn.Parameter(torch.tensor(1.0))
             self.both_bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
+        if options.boxes:
+            self.pointing = nn.Parameter(torch.tensor(2.5))
 
     def start_from(self, token_mean: Array, head: dict[str, Array] | None = None) -> None:
         """Begin in the sentence space: regions as the `vse` encoder sees them, words as centred token states."""
@@ -110,7 +115,8 @@ class ScanModule(nn.Module):
     def words(self, text: WordTensors) -> torch.Tensor:
         """Unit vectors (words, D) of captions, one after the other."""
         if self.options.words == "states":
-            return F.normalize(self.text(text.values), dim=-1)
+            found: torch.Tensor = F.normalize(self.text(text.values), dim=-1)
+            return found if text.there is None else found * text.there[:, None]
         parts = list(torch.split(self.embedding(text.values), text.counts.tolist()))
         packed = nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
         both, counts = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)
@@ -135,7 +141,7 @@ class ScanModule(nn.Module):
         there = None if mask is None or bool(mask.all()) else mask.float()
         for which, h in by_length(words, counts):
             s = _products(h, regions)
-            raised = self._raised(s)
+            raised = self._raised(s) * _words_there(h)[:, :, None, None]
             gram = h @ h.transpose(1, 2)
             inner = (gram @ raised.flatten(2)).view_as(raised)
             lengths = (inner * raised).sum(dim=1).clamp(min=1e-8).sqrt()
@@ -152,10 +158,16 @@ class ScanModule(nn.Module):
         zero vectors, which move no attention."""
         found, order = [], []
         for which, h in by_length(words, counts):
-            raised = self._raised(h @ regions[which].transpose(1, 2))
+            raised = self._raised(h @ regions[which].transpose(1, 2)) * _words_there(h)[:, :, None]
             found.append(F.normalize(raised.transpose(1, 2) @ h, dim=-1))
             order.append(which)
         return torch.cat(found)[torch.argsort(torch.cat(order))]
+
+    def points(self, regions: torch.Tensor, words: torch.Tensor, pointed: Pointed) -> torch.Tensor:
+        """How far words that name a class are from the regions that lie on its boxes: a cross entropy over regions."""
+        likeness = (regions[pointed.images] @ words[pointed.rows][:, :, None])[..., 0]
+        found = torch.log_softmax(self.pointing.exp() * likeness, dim=-1)
+        return -(pointed.shares * found).sum(dim=-1).mean()
 
     def _raised(self, s: torch.Tensor) -> torch.Tensor:
         """Attention over words, up to a factor per region, which no cosine sees; regions are the last axis of s.
@@ -171,6 +183,11 @@ class ScanModule(nn.Module):
         if there is not None:
             grounding = grounding.masked_fill(there == 0, -torch.inf)
         return torch.logsumexp(6.0 * grounding, dim=-1) / 6.0
+
+
+def _words_there(h: torch.Tensor) -> torch.Tensor:
+    """(captions, words) 1 for a word, 0 for a mark that is not read, whose vector is zero."""
+    return h.detach().any(dim=-1).to(h.dtype)
 
 
 def mean_over(values: torch.Tensor, there: torch.Tensor | None) -> torch.Tensor:

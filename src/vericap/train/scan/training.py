@@ -19,6 +19,7 @@ import torch
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array
 from vericap.models.described import text_side
+from vericap.models.scan import UNREAD
 from vericap.train import losses, parallel
 from vericap.train.data import Draw
 from vericap.train.scan.data import ScanPart, ScanSource, ScanStep, TextStates, WordTensors
@@ -66,7 +67,7 @@ class ScanTask:
             references=options.references,
             words=options.teacher != "sentences",
         )
-        scores, told = self._scores(batch.parts)
+        scores, told, pointing = self._scores(batch.parts)
         first = scores[:, torch.arange(len(scores)) * k]
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
@@ -80,23 +81,29 @@ class ScanTask:
         if told is not None:
             target = batch.target(similar, held=True)
             found["both"] = losses.distillation((scores + told) / 2, target, model.both_scale, model.both_bias)
-        return {"loss": distilled + options.contrast * contrast + found.get("both", 0.0), **found}
+        if pointing:
+            found["boxes"] = torch.stack(pointing).mean()
+        loss = distilled + options.contrast * contrast + found.get("both", 0.0)
+        return {"loss": loss + options.boxes * found.get("boxes", 0.0), **found}
 
-    def _scores(self, parts: list[ScanPart]) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """All images of the step with all candidates, and relevance to references: rows of this process's images are
-        computed here, with the words of all processes."""
+    def _scores(self, parts: list[ScanPart]) -> tuple[torch.Tensor, torch.Tensor | None, list[torch.Tensor]]:
+        """All images of the step with all candidates, relevance to references, and what boxes say of words: rows of
+        this process's images are computed here, with the words of all processes."""
         model = self.model
-        words = torch.cat([parallel.gather(model.words(part.candidates)) for part in parts])
+        own = [model.words(part.candidates) for part in parts]
+        words = torch.cat([parallel.gather(said) for said in own])
         counts = torch.cat([part.candidates.gathered() for part in parts])
-        scores, told = [], []
-        for part in parts:
+        scores, told, pointing = [], [], []
+        for part, said in zip(parts, own):
             regions = model.regions(part.images.features, part.images.mask)
+            if part.pointed is not None:
+                pointing.append(model.points(regions, said, part.pointed))
             contexts = self._contexts(regions, part.references) if part.references else None
             found, also = model.score(regions, words, counts, contexts, part.images.mask)
             scores.append(parallel.gather(found))
             if also is not None:
                 told.append(parallel.gather(also))
-        return torch.cat(scores), torch.cat(told) if told else None
+        return torch.cat(scores), torch.cat(told) if told else None, pointing
 
     def _contexts(self, regions: torch.Tensor, text: WordTensors) -> torch.Tensor:
         """Mean unit context of the references of every image (image * references + j)."""
@@ -205,6 +212,7 @@ def train(
         **text_side(text_encoder),
         "words": options.words,
         "attention": asdict(options.attention()),
+        "marks": "read" if options.marks else UNREAD,
         "standardise": not options.encoder,
         "encoder": options.encoder,
         "licence": "Apache-2.0",

@@ -32,16 +32,22 @@ class VseHead(nn.Module):
         self.temperature = nn.Parameter(torch.tensor(3.0))
 
     def begin_with(self, weights: Mapping[str, Array]) -> None:
-        """Take over the weights of a written encoder (`vse.safetensors`)."""
+        """Take over the weights of a written encoder (`vse.safetensors`).
+
+        Features that have grown at their end (cells after the map's channels) begin without weight.
+        """
         with torch.no_grad():
             for name in ("linear", "hidden", "output"):
-                layer = getattr(self, name)
-                if layer.weight.shape != weights[name].shape:
+                layer, given = getattr(self, name), np.asarray(weights[name], dtype=np.float32)
+                grown = layer.weight.shape[1] - given.shape[1]
+                if name != "output" and grown > 0:
+                    given = np.pad(given, ((0, 0), (0, grown)))
+                if layer.weight.shape != given.shape:
                     raise VericapError(
                         f"the encoder to begin with has a layer '{name}' of shape {weights[name].shape}, not "
                         f"{tuple(layer.weight.shape)}: features of another width, or other options"
                     )
-                layer.weight.copy_(torch.from_numpy(np.asarray(weights[name], dtype=np.float32)))
+                layer.weight.copy_(torch.from_numpy(given))
                 layer.bias.copy_(torch.from_numpy(np.asarray(weights[f"{name}_bias"], dtype=np.float32)))
             self.sharpness.fill_(float(np.log(weights["sharpness"])))
 
