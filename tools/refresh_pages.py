@@ -12,11 +12,14 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from vericap.core.errors import MissingPart
+from vericap.core.shipped import ROOT
 from vericap.meta.published import published
 from vericap.metrics.cards import card_file
 from vericap.metrics.registry import metric_class
@@ -88,6 +91,14 @@ def needs(metric: str) -> str:
     return ", ".join(wanted) or "nothing else"
 
 
+def linked(metric: str) -> str:
+    """The name, leading to its card."""
+    try:
+        return f"[`{metric}`](../src/vericap/data/cards/{card_file(metric).name})"
+    except MissingPart:
+        return f"`{metric}`"
+
+
 def which() -> list[str]:
     """The decision table."""
     measured = agreement()
@@ -96,8 +107,7 @@ def which() -> list[str]:
     for question, metric in QUESTIONS:
         figures = [value(measured, metric, column) for column in (EXPERT, CROWD, PASCAL, "jsts/pearson")]
         cost = value(measured, metric, "s / 1,000", mark=False)
-        named = f"[`{metric}`](../src/vericap/data/cards/{card_file(metric).name})"
-        lines.append(f"| {question} | {named} | {needs(metric)} | {' | '.join(figures)} | {cost} |")
+        lines.append(f"| {question} | {linked(metric)} | {needs(metric)} | {' | '.join(figures)} | {cost} |")
     return lines
 
 
@@ -135,7 +145,7 @@ def filled(text: str) -> str:
 
 
 def printed(text: str, folder: Path) -> str:
-    """A page whose console blocks show what its commands print now; those that install are not run."""
+    """A page whose console blocks show what its commands print on standard output; those that install are not run."""
     return _CONSOLE.sub(lambda found: f"```console\n{_run(found[1], folder)}```", text)
 
 
@@ -153,7 +163,7 @@ def _run(block: str, folder: Path) -> str:
             )
             if done.returncode == 2:
                 raise SystemExit(f"{line}\n{done.stderr}")
-            lines += [told.rstrip() for told in (done.stdout + done.stderr).strip("\n").splitlines()]
+            lines += [told.rstrip() for told in done.stdout.strip("\n").splitlines()]
     return "\n".join(lines) + "\n"
 
 
@@ -169,6 +179,7 @@ def main() -> int:
         after = filled(before)
         if args.outputs and name in PRINTED:
             with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(ROOT / "demo", Path(folder, "try"))
                 after = printed(after, Path(folder))
         if before != after:
             stale.append(name)
