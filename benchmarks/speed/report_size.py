@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.library.data import ROOT, data_folder
 
 SYSTEMS = ("blip2", "llava15_brief", "llava15_default", "m2_transformer")
-TEXT, IMAGE = "bleu-4,rouge-l,meteor,cider-d", "chair,vifidel,reo-relevance,reo-omission,faier-plus,lm,cider-d,spice"
+TEXT, IMAGE = "bleu-4,rouge-l,meteor,cider-d", "recommended"
 
 
 def flickr8k(folder: Path) -> list[str]:

@@ -78,6 +78,10 @@ def test_a_metric_with_a_threshold_of_its_own_is_believed() -> None:
     chair = Explanation("chair", words=(word("dog", 8, 0.0), word("couch", 28, 0.0)))
     found = evidence({"chair": chair, "verdict": verdict})
     assert found.weak == ((2, 7), (19, 21), (28, 33))  # the verdict lets the dog pass, chair alone judges the couch
+    graded = Explanation("faier-plus", words=(word("sleeps", 12, 0.1),))
+    assert (
+        evidence({"verdict": verdict, "chair": chair, "faier-plus": graded}) == found
+    )  # what the verdict leaves alone
     (own, _) = compact({"verdict": verdict, "chair": chair})
     assert [entry[0] for entry in own["words"] if len(entry) == 6] == [2, 19]
     assert "facts" not in own

@@ -9,13 +9,11 @@ from pathlib import Path
 from vericap import cli
 from vericap.cli import common
 from vericap.core.shipped import ROOT
-from vericap.metrics.registry import METRICS
 from vericap.report.site.build import INDEX
 
 SYSTEMS = ("careful", "terse", "inventive")
-# Shown where this installation has them.
-TEXT = ("bleu-4", "rouge-l", "meteor", "cider-d", "spice", "sentence", "spice-soft")
-IMAGE = ("vifidel", "chair", "lm", "vse", "reo-relevance", "faier-plus")
+METRICS = ("verdict", "fidelity", "adequacy", "fluency", "chair", "vifidel", "faier-plus", "reo-relevance", "bleu-4")
+METRICS += ("rouge-l", "meteor", "cider-d", "spice", "sentence")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +32,7 @@ def run(args: argparse.Namespace) -> int:
         return cli.GOOD
     photos = folder / "photos"
     out.mkdir(parents=True, exist_ok=True)
-    metrics = ",".join(name for name in (*TEXT, *IMAGE) if name in METRICS)
-    shared = ["--references", str(folder / "references.jsonl"), "--images", str(photos), "--metrics", metrics]
+    shared = ["--references", str(folder / "references.jsonl"), "--images", str(photos), "--metrics", ",".join(METRICS)]
     shared += ["--workers", str(args.workers)]
     systems = {name: str(folder / f"{name}.jsonl") for name in SYSTEMS}
     print("Twelve captions of each of three systems, on six photos\n")

@@ -17,6 +17,7 @@ OTHER = "references"  # nearness to the references, and all else
 # Whose word evidence is believed first: those that decide, then those that grade, then those that look for the same
 # words in the references. A word that no reference has need not be wrong.
 SURE = ("verdict", "fidelity", "chair", "chair-s")  # they decide between supported and not
+WHOLE = ("verdict", "fidelity")  # of these, those that judge every word that a photo can bear out
 JUDGES = ("faier-plus", "reo-relevance", "reo-extraness", "vifidel", "faier")
 READERS = (
     "jaspice-plus", "jaspice", "spice-soft", "spice", "meteor", "cider-d", "cider", "rouge-l", "bleu-4", "bleu-1",

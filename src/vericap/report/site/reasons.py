@@ -11,7 +11,7 @@ import numpy as np
 
 from vericap.core.explanation import Box, Explanation, HeatMap
 from vericap.report.doubts import DOUBTED, judged
-from vericap.report.site.aspects import ASPECTS, JUDGES, OMISSIONS, READERS, SURE, ordered
+from vericap.report.site.aspects import ASPECTS, JUDGES, OMISSIONS, READERS, SURE, WHOLE, ordered
 from vericap.text.stopwords import ENGLISH
 
 IN_REFERENCES = 0.5  # support by a metric that reads references from which on they are said to have a word
@@ -36,16 +36,17 @@ class Evidence:
 def evidence(reasons: Mapping[str, Explanation], references: Sequence[str] = ()) -> Evidence:
     """Unsupported words and left-out content of one caption.
 
-    Each word is judged by the first metric of `SURE` that says something of it. Of other words, those that the first of
-    `JUDGES` finds weak are unsupported unless a reference has them. Where none of these metrics says anything of the
-    caption, words that no reference has are named.
+    Each word is judged by the first metric of `SURE` that says something of it. Where none of `WHOLE` is among them,
+    other words that the first of `JUDGES` finds weak are unsupported unless a reference has them. Where none of these
+    metrics says anything of the caption, words that no reference has are named.
     """
-    sure, seen, read = (_first(reasons[name] for name in ordered(reasons, order)) for order in (SURE, JUDGES, READERS))
+    graders = () if ordered(reasons, WHOLE) else JUDGES
+    sure, seen, read = (_first(reasons[name] for name in ordered(reasons, order)) for order in (SURE, graders, READERS))
     looked = bool(sure or seen)
     known = _known((reasons[name] for name in ordered(reasons, READERS)), references)
     graded = {span: doubted for span, doubted in (seen if looked else read).items() if span not in known}
     weak = tuple(sorted(span for span, doubted in (graded | sure).items() if doubted))
-    names = ordered(reasons, (*SURE, *JUDGES) if looked else READERS)
+    names = ordered(reasons, (*SURE, *graders) if looked else READERS)
     judges = tuple(name for name in names if reasons[name].words)
     return Evidence(weak, _gone(reasons), judges)
 
