@@ -48,7 +48,10 @@ def pages(what: Callable[[Path], list[Any]]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("pages"))
+    folder = fill(tmp_path_factory.mktemp("pages"))
+    scored = ["score", str(folder / "captions.jsonl"), "-m", "rouge-l", "--explain", "--quiet"]
+    assert main([*scored, "--output", str(folder / "scores.jsonl")]) == 0
+    return folder
 
 
 @pytest.fixture
