@@ -21,6 +21,7 @@ import numpy as np
 
 from vericap.core.batch import Batch
 from vericap.core.errors import Problem
+from vericap.core.memory import give_back
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
@@ -34,6 +35,7 @@ from vericap.run.results import Result, plain
 PIECES = 16  # of the states of a shard: they are merged piece by piece, in little memory
 _SHOWN = 10  # problems of a shard that are told in full
 _EXAMPLES = 32  # samples of a shard that are kept for the diagnosis
+_EXAMPLED = 64  # shards that give any: the driver holds them to the end
 
 
 class Records(Protocol):
@@ -227,14 +229,18 @@ class Merge:
 
 def merge_states(job: Job, task: Merge) -> Path:
     """Join the states of several shards."""
-    if task.target.exists():
-        return task.target
+    if not task.target.exists():
+        _merge(job, task)
+        give_back()  # the next one to merge may be another process, and nobody scores before all have merged
+    return task.target
+
+
+def _merge(job: Job, task: Merge) -> None:
     parts = [stored.load(file, task.piece) for file in task.files]
     merged = {metric.label: metric.merge([part[metric.label] for part in parts]) for metric in job.later}
     if task.trim:
         merged = {label: stored.trimmed(state) for label, state in merged.items()}
     write_atomically(task.target, lambda file: stored.save(merged, file))
-    return task.target
 
 
 # --- the second look --------------------------------------------------------------------------------------------
@@ -271,7 +277,8 @@ def _score(job: Job, task: Task, found: Records) -> dict[str, Any]:
         states = _states(job, task)
         result = judged(run, found.samples, states, explain=job.explain)
         record.update(_sums(job, result, task.number), worst=_worst(job, result), warnings=_remarks(result))
-        record["examples"] = [_plain(sample) for sample in _examples(found.samples)]
+        if task.number < _EXAMPLED:
+            record["examples"] = [_plain(sample) for sample in _examples(found.samples)]
         problems += result.problems
         if job.sink is not None:
             record["part"] = job.sink.write(job.folder, task.number, result, found)
