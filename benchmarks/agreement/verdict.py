@@ -35,6 +35,8 @@ from vericap.vision.mentions import mentions
 TOLERANCE = {"fidelity": 0.1, "adequacy": 0.05, "fluency": 0.1}  # a value that moves by less is left alone
 EDITED = 500  # captions of each edit
 LONG = 300  # long texts
+RATED = 3000  # ratings
+PEOPLE = 500  # photos with a human and a machine caption
 FREE = ("vse", "reo-relevance", "faier-plus", "tiger", "lm")
 WITH = ("sentence", "cider-d", "spice", "spice-soft", "meteor", "rouge-l", "bleu-4", "faier-plus", "reo-relevance")
 
@@ -75,7 +77,8 @@ class Bench:
     def __init__(self, folder: Path, settings: Settings, picture: Path | None) -> None:
         self.folder, self.settings, self.picture = folder, settings, picture
         self._captions = cases.captions_of(folder)
-        self.kept, self.rated = cases.kept_out(self._captions, folder)
+        self.kept, rated = cases.kept_out(self._captions, folder)
+        self.rated = random.Random(0).sample(rated, min(RATED, len(rated)))
 
     # --- people's judgements --------------------------------------------------------------------------------------
 
@@ -247,7 +250,7 @@ class Bench:
         """How often a person's caption beats a machine's for the same photo, beside their lengths."""
         photos = Path(str(self.settings.images))
         for name in ("m2_transformer", "llava15_brief", "llava15_default"):
-            machine = cases.system(self.folder, name, photos)[:1000]
+            machine = cases.system(self.folder, name, photos)[:PEOPLE]
             human = [Case(case.image, case.references[0], case.references[1:]) for case in machine]
             machine = [Case(case.image, case.caption, case.references[1:]) for case in machine]
             for references in (False, True):

@@ -391,3 +391,15 @@ def test_systems_on_real_captions_keep_their_order(data_dir: Path) -> None:
         scores[system] = aggregate(Chair(), judged(Chair(objects="references"), Batch.of(samples)).values)
     assert 0.01 < scores["blip2"] < 0.08
     assert 0.12 < scores["llava15_default"] < 0.25
+
+
+def test_the_open_variant_judges_every_object_by_the_photo() -> None:
+    captions = ("A saucer and a giraffe", "A cup of coffee")
+    samples = [Sample(str(n), caption, (), "coffee.jpg") for n, caption in enumerate(captions)]
+    run = Run([Chair(classes="open")], Settings(images=shipped.ROOT / "demo" / "photos", cache="off"))
+    found = run.score(samples, explain=True)
+    (values,) = found.statistics.values()
+    assert values.columns["hallucinated"].tolist() == ["giraffe", ""]
+    (told,) = found.explanations.values()
+    assert told[0] is not None
+    assert told[0].facts["mentions"] == 2

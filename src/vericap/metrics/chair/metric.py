@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
 from vericap.metrics.chair.verdict import IMAGE, REFERENCES, Reader, There, Verdict, judged_classes, there_in
 from vericap.metrics.toolbox import NO_WORD
-from vericap.run.analyses import Objects
+from vericap.run.analyses import Graphs, Objects, VisualWords
 from vericap.vision.caption_words import without_addresses
 from vericap.vision.objects import ImageObjects
+
+if TYPE_CHECKING:
+    from vericap.metrics.chair.open import OpenVerdict
+    from vericap.metrics.verdict.parts import Parts
 
 _OBJECTS = Option(
     "",
@@ -28,7 +32,12 @@ _OBJECTS = Option(
     "empty: the source of the run",
 )
 _REFERENCES = Option(True, "objects that the references mention count as there")
-_CLASSES = Option("coco", "classes that are judged: all 80, or the 20 of PASCAL VOC", choices=("coco", "voc"))
+OPEN = "open"
+_CLASSES = Option(
+    "coco",
+    "what is judged: COCO's 80 classes, PASCAL VOC's 20, or every object a caption names, by its support (English)",
+    choices=("coco", "voc", OPEN),
+)
 _COUNT = Option(
     "mentions", "what is counted: every mention, or an object once per caption", choices=("mentions", "distinct")
 )
@@ -42,8 +51,8 @@ class Chair(Metric):
     name = "chair"
     title = "CHAIR-i"
     direction = "lower"
-    needs = ("objects",)
-    languages = ("en", "ja")
+    needs: ClassVar[tuple[str, ...]] = ("objects",)
+    languages: ClassVar[tuple[str, ...]] = ("en", "ja")
     width = 6  # invented mentions, mentions, 1 if any is invented, objects mentioned, objects there, words
     version = "2"
     options: ClassVar[Mapping[str, Option]] = {
@@ -53,8 +62,21 @@ class Chair(Metric):
         "count": _COUNT,
     }
 
+    def __init__(self, *, label: str | None = None, **options: Any) -> None:
+        super().__init__(label=label, **options)
+        if self.opt.classes == OPEN:
+            self.languages = ("en",)  # type: ignore[misc]  # of claims and visual words
+            self.needs = ("image",)  # type: ignore[misc]
+
     def requires(self, settings: Settings) -> tuple[Key, ...]:
+        if self.opt.classes == OPEN:
+            return (self._parts(settings), VisualWords())
         return () if self._told(settings) else (self._objects(settings),)
+
+    def _parts(self, settings: Settings) -> Parts:
+        from vericap.metrics.verdict.parts import Parts
+
+        return Parts(graphs=Graphs.of(settings))
 
     def _told(self, settings: Settings) -> bool:
         """Whether the references alone tell what is there."""
@@ -67,13 +89,16 @@ class Chair(Metric):
         values = np.full((len(batch), self.width), np.nan)
         problems: dict[int, str] = {}
         invented, missed = (np.full(len(batch), "", dtype=object) for _ in range(2))
-        for row, found in enumerate(self.verdicts(batch, range(len(batch)))):
+        for row, found in enumerate(self._judged(batch, range(len(batch)))):
             if isinstance(found, str):
                 problems[row] = found
-                continue
-            values[row] = self._row(found)
-            invented[row] = ", ".join(mention.text for mention in found.invented)
-            missed[row] = ", ".join(found.missed)
+            elif isinstance(found, Verdict):
+                values[row] = self._row(found)
+                invented[row] = ", ".join(mention.text for mention in found.invented)
+                missed[row] = ", ".join(found.missed)
+            else:
+                values[row] = found.row(distinct=self.opt.count == "distinct")
+                invented[row] = ", ".join(found.invented)
         with np.errstate(invalid="ignore", divide="ignore"):
             recall = values[:, FOUND] / values[:, THERE]
         columns = {
@@ -108,8 +133,17 @@ class Chair(Metric):
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
     ) -> list[Explanation | None]:
-        verdicts = self.verdicts(batch, rows)
+        verdicts = self._judged(batch, rows)
         return [None if isinstance(found, str) else found.explained(self.label) for found in verdicts]
+
+    def _judged(self, batch: Batch, rows: Sequence[int]) -> Iterator[Verdict | OpenVerdict | str]:
+        if self.opt.classes != OPEN:
+            yield from self.verdicts(batch, rows)
+            return
+        from vericap.metrics.chair.open import open_verdicts
+
+        every = list(open_verdicts(batch, self._parts(batch.settings), references=self.opt.references))
+        yield from (every[row] for row in rows)
 
     def verdicts(self, batch: Batch, rows: Sequence[int]) -> Iterator[Verdict | str]:
         """What is to say of some captions, or why nothing can be said."""
@@ -132,6 +166,8 @@ class Chair(Metric):
                 yield Verdict.of(caption, reader, seen, there, keep, REFERENCES if alone else IMAGE)
 
     def signature_parts(self, batch: Batch) -> dict[str, str]:
+        if self.opt.classes == OPEN:
+            return {}
         words = {"words": Reader(batch.settings.lang).table}
         return {**words, "objects": REFERENCES} if self._told(batch.settings) else words
 

@@ -40,7 +40,8 @@ FEATURES = {IMAGE: SEEN, BOTH: (*SEEN, *SAID)}
 RIGHT = ("new", "others", "least", "lying", "constant")
 _AT = {name: place for place, name in enumerate(CLAIM)}
 _REFERENCES = 5.0  # of so many, silence of all is full evidence
-_SURE, _GOOD = 6.0, 1.0  # log odds beyond which nothing becomes surer; from which the least is no worry
+_SURE = {IMAGE: 6.0, BOTH: 3.0}  # log odds beyond which nothing becomes surer
+_GOOD = 1.0  # from which the least is no worry
 _NONE = 4.0  # of a sentence that says nothing of a kind
 
 
@@ -143,7 +144,7 @@ class Judge:
     def right(self, parts: CaptionParts, support: Floats, way: str) -> Floats:
         """The probability that nothing in a sentence is wrong."""
         weights = _vector(self.weights["right"][way], RIGHT)
-        return 1 / (1 + np.exp(-sentence_features(parts, support, self.placed(parts)) @ weights))
+        return 1 / (1 + np.exp(-sentence_features(parts, support, self.placed(parts), way) @ weights))
 
     def content(self, parts: CaptionParts, support: Floats) -> float:
         """The sum of what is supported, each thing once; what is said of a thing counts as far as the thing does."""
@@ -157,11 +158,11 @@ class Judge:
         return sum(counted.values())
 
 
-def sentence_features(parts: CaptionParts, support: Floats, placed: Floats) -> Floats:
+def sentence_features(parts: CaptionParts, support: Floats, placed: Floats, way: str) -> Floats:
     """(sentences, RIGHT): mean log odds of the things a sentence is the first to name and of all else it says of
     things, the least of all, and how likely its things lie as it says."""
     bounded = np.clip(support, 1e-6, 1 - 1e-6)
-    odds = np.clip(np.log(bounded / (1 - bounded)), -_SURE, _SURE)
+    odds = np.clip(np.log(bounded / (1 - bounded)), -_SURE[IMAGE], _SURE[way])
     rows, named, start = [], set[str](), 0
     for sentence in parts.sentences:
         new, others, least = list[float](), list[float](), _GOOD
@@ -176,12 +177,12 @@ def sentence_features(parts: CaptionParts, support: Floats, placed: Floats) -> F
                 named.add(claim.text)
         start += len(sentence.claims)
         own = placed[start - len(sentence.claims) : start]
-        rows.append([_mean(new), _mean(others), least, float(own.sum()), 1.0])
+        rows.append([_mean(new, way), _mean(others, way), least, float(own.sum()), 1.0])
     return np.array(rows, dtype=np.float64).reshape(-1, len(RIGHT))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else _NONE
+def _mean(values: Sequence[float], way: str) -> float:
+    return sum(values) / len(values) if values else min(_NONE, _SURE[way])
 
 
 _GROUPS = {

@@ -112,7 +112,7 @@ def _lying(parts: CaptionParts) -> list[Array]:
 
 
 def _right(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
-    rows = [sentence_features(parts, judge.support(parts, way), judge.placed(parts)) for _, parts, _ in cases]
+    rows = [sentence_features(parts, judge.support(parts, way), judge.placed(parts), way) for _, parts, _ in cases]
     target = ~np.concatenate([sentences_wrong(case, parts) for case, parts, _ in cases])
     return named(logistic(np.concatenate(rows)[:, :-1], target), RIGHT)
 

@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--words", default="default", metavar="NAME", help="visual words: shipped (default) or a folder"
     )
     parser.add_argument(
+        "--encoder", default="default", metavar="NAME", help="image-sentence encoder: shipped (default) or a folder"
+    )
+    parser.add_argument(
         "--cases", type=int, default=4000, metavar="N", help="photos whose captions are made wrong (4000)"
     )
     parser.add_argument("--rated", type=int, default=16000, metavar="N", help="ratings that are used (16000)")
@@ -57,7 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     settings = Settings(images=args.photos, cache=args.cache)
-    known = {name: known_of(cases, settings, Parts(args.words)) for name, cases in cases_of(args, settings).items()}
+    known = {
+        name: known_of(cases, settings, Parts(args.words, args.encoder))
+        for name, cases in cases_of(args, settings).items()
+    }
     weights, figures = calibrated(known)
     args.output.mkdir(parents=True, exist_ok=True)
     (args.output / "weights.json").write_text(json.dumps({**weights, "found": figures}, indent=1), "utf-8")
