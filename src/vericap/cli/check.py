@@ -35,7 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from vericap.api import check
+    from vericap.core.errors import InputError
+    from vericap.core.paths import no_such_file
 
+    if not args.image.exists():
+        raise InputError(no_such_file(args.image))
+    if args.image.is_dir():
+        raise InputError(f"{args.image}: is a folder; name one image, or judge many with `vericap score`")
     found = check(args.image, args.caption, references=args.references, lang=args.lang, cache=args.cache)
     if args.json:
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))

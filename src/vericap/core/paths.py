@@ -27,6 +27,6 @@ def no_such_file(path: str | Path) -> str:
     except OSError:
         names = []
     stems = {Path(name).stem: name for name in names}
-    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.7)
+    near = get_close_matches(wanted.stem, stems, n=1, cutoff=0.65)
     advice = f"did you mean {folder / stems[near[0]]}?" if near else "check the name"
     return f"{path}: no such file in {folder.resolve()}; {advice}"
