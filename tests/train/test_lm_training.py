@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vericap.cli import main
 from vericap.core.errors import InputError
 from vericap.core.samples import Sample
-from vericap.metrics.registry import resolve
+from vericap.metrics.registry import make, resolve
 from vericap.run.engine import Run
 from vericap.text.ngram_lm import END, START, UNKNOWN, NgramModel, load, save
 from vericap.train.lm.command import read_captions
@@ -125,3 +125,34 @@ def test_unreadable_captions_are_refused(tmp_path: Path) -> None:
             read_captions(tmp_path / name)
     with pytest.raises(InputError):
         load(tmp_path)
+
+
+def test_a_network_learns_what_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    nouns = ["dog", "cat", "man", "horse", "bench", "car", "boat", "bird", "woman", "boy"]
+    texts = [f"a {a} next to a {b} on the grass" for a in nouns for b in nouns]
+    (tmp_path / "captions.txt").write_text("\n".join(texts * 30))
+    folder = tmp_path / "mine"
+    arguments = ["train", "lm", "--kind", "rnn", "--passes", "3", "--captions", str(tmp_path / "captions.txt")]
+    assert main([*arguments, "--output", str(folder)]) == 0
+    assert "3,000 captions, 19 words" in capsys.readouterr().out
+    metric = f"lm:model={folder}"
+    samples = [Sample("1", "a dog next to a boat on the grass"), Sample("2", "grass dog a on to boat next the a")]
+    result = Run([make(metric)]).score(samples)
+    good, bad = result[metric]
+    assert good > bad + 1
+    assert "|model:mine-rnn-" in result.corpus[metric].signature
+
+
+def test_the_sum_over_all_words_is_exact_where_few_are_rare() -> None:
+    torch = pytest.importorskip("torch")
+    from vericap.train.lm.recurrent import Network, loss
+
+    torch.manual_seed(0)
+    network = Network(40, embedding=6, hidden=8).eval()
+    given, wanted = torch.randint(0, 40, (3, 7)), torch.randint(0, 40, (3, 7))
+    found = loss(network, given, wanted, np.random.default_rng(0))
+    logits = network(given) @ network.embedding.weight.T + network.bias
+    assert float(found.detach()) == pytest.approx(
+        float(torch.nn.functional.cross_entropy(logits.reshape(-1, 40), wanted.reshape(-1)).detach()), rel=1e-5
+    )

@@ -13,6 +13,7 @@ from vericap.core import shipped
 from vericap.core.analysis import Analysis, Key
 from vericap.core.batch import Batch
 from vericap.core.settings import Settings
+from vericap.models import recurrent_lm
 from vericap.run.analyses.tokens import Tokens
 from vericap.text import ngram_lm
 from vericap.text.language_model import TokenScores
@@ -38,11 +39,11 @@ class LanguageModelScores(Analysis[Mapping[int, TokenScores]]):
 
     @property
     def folder(self) -> Path | None:
-        """Where the n-gram model is; None for a causal language model."""
+        """Where the model of `vericap train lm` is; None for a causal language model."""
         if self.model == SHIPPED:
             return shipped.folder("lm")
         found = Path(self.model).expanduser()
-        return found if ngram_lm.is_model(found) else None
+        return found if ngram_lm.is_model(found) or recurrent_lm.is_model(found) else None
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         return () if self.folder is None else (Tokens(self.tokenizer),)
@@ -51,22 +52,22 @@ class LanguageModelScores(Analysis[Mapping[int, TokenScores]]):
         texts = np.unique(batch.candidates).tolist()
         if self.folder is not None:
             tokens = batch[Tokens(self.tokenizer)]
-            scores = open_ngrams(self.folder, runtime).text_scores([tokens[text] for text in texts])
+            scores = open_trained(self.folder, runtime).text_scores([tokens[text] for text in texts])
             return dict(zip(texts, scores))
         network = open_causal(self.model, runtime)
         return dict(zip(texts, _counted(network.text_scores([batch.texts[i] for i in texts]), len(texts), runtime)))
 
     def signature(self, batch: Batch) -> dict[str, str]:
         if self.folder is not None:
-            return {"model": ngram_lm.version(self.folder)}
+            return {"model": (recurrent_lm if recurrent_lm.is_model(self.folder) else ngram_lm).version(self.folder)}
         from vericap.models import causal_lm
 
         return {"model": causal_lm.name(self.model)}
 
 
-def open_ngrams(folder: Path, runtime: Runtime) -> ngram_lm.NgramModel:
-    """An n-gram model, opened once; one that was trained anew is read anew."""
-    stamp = (folder / "ngrams.npz").stat().st_mtime_ns
+def open_trained(folder: Path, runtime: Runtime) -> ngram_lm.NgramModel | recurrent_lm.RecurrentLm:
+    """A model of `vericap train lm`, opened once; one that was trained anew is read anew."""
+    stamp = (folder / "meta.json").stat().st_mtime_ns
     return runtime.once(("lm", str(folder), stamp), lambda: _checked(folder))
 
 
@@ -77,7 +78,9 @@ def open_causal(model: str, runtime: Runtime) -> CausalLm:
     return runtime.once(("causal-lm", model), lambda: CausalLm(model))
 
 
-def _checked(folder: Path) -> ngram_lm.NgramModel:
+def _checked(folder: Path) -> ngram_lm.NgramModel | recurrent_lm.RecurrentLm:
+    if recurrent_lm.is_model(folder):
+        return recurrent_lm.load(folder)
     if folder == shipped.folder("lm"):
         for file in shipped.meta("lm")["files"]:
             shipped.path("lm", file)

@@ -1,4 +1,5 @@
-"""Train the n-gram language model of the metric `lm`: modified Kneser-Ney (Chen and Goodman 1998), pruned.
+"""Train the language model of the metric `lm`: n-grams with modified Kneser-Ney smoothing, pruned (Chen and Goodman
+1998), or a small recurrent network (`--kind rnn`, group `train`, some minutes on one core).
 
 vericap train lm --captions captions_train2014.json.gz --without never_train_image_ids.txt --output models/lm
 """
@@ -9,9 +10,10 @@ import argparse
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 from vericap.core.batch import Batch
-from vericap.core.errors import InputError
+from vericap.core.errors import InputError, require
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.run.analyses import Tokens
@@ -24,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--captions", type=Path, required=True, help="COCO captions .json[.gz], or text, one per line")
     parser.add_argument("--without", type=Path, metavar="FILE", help="image ids to leave out, one per line")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--kind", choices=("ngram", "rnn"), default="ngram", help="n-grams (default) or a network")
+    parser.add_argument("--passes", type=int, default=3, help="of the network over the captions (default 3)")
     parser.add_argument("--order", type=int, default=4, help="length of the longest n-grams (default 4)")
     parser.add_argument("--min-word", type=int, default=3, help="rarer words become <unk> (default 3)")
     parser.add_argument("--min-count", type=int, default=2, help="rarer n-grams above unigrams are dropped (default 2)")
@@ -34,16 +38,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not 2 <= args.order <= 5:
         raise InputError(f"`order={args.order}`: n-grams of 2 to 5 words can be trained")
+    if args.kind == "rnn":
+        require("torch", "train", "training")
     texts = read_captions(args.captions, args.without)
+    facts = {"captions": len(texts), "tokenizer": args.tokenizer, "made_by": "vericap train lm"}
+    made = (_network if args.kind == "rnn" else _ngrams)(args, tokenise(texts, args.tokenizer), facts)
+    print(f"{args.output}: {len(texts):,} captions, {made}")
+    return 0
+
+
+def _ngrams(args: argparse.Namespace, texts: list[list[str]], facts: dict[str, Any]) -> str:
     model = train(
-        tokenise(texts, args.tokenizer), order=args.order, min_word=args.min_word, min_count=args.min_count,
+        texts, order=args.order, min_word=args.min_word, min_count=args.min_count,
         name=f"{args.name or args.output.name}-kn{args.order}",
     )  # fmt: skip
-    facts = {"captions": len(texts), "tokenizer": args.tokenizer, "made_by": "vericap train lm"}
     save(model, args.output, **facts)
-    sizes = ", ".join(f"{len(order.keys):,} {n}-grams" for n, order in enumerate(model.orders, 1))
-    print(f"{args.output}: {len(texts):,} captions, {sizes}")
-    return 0
+    return ", ".join(f"{len(order.keys):,} {n}-grams" for n, order in enumerate(model.orders, 1))
+
+
+def _network(args: argparse.Namespace, texts: list[list[str]], facts: dict[str, Any]) -> str:
+    from vericap.models import recurrent_lm
+    from vericap.train.lm import recurrent
+
+    name = f"{args.name or args.output.name}-rnn"
+    model = recurrent.train(texts, min_word=args.min_word, passes=args.passes, name=name)
+    recurrent_lm.save(model, args.output, **facts, passes=args.passes)
+    return f"{len(model.vocabulary):,} words"
 
 
 def read_captions(path: Path, without: Path | None = None) -> list[str]:

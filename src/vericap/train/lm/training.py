@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vericap.core.typing import Floats, Ints
+from vericap.core.typing import Floats, Floats32, Ints
 from vericap.text.ngram_lm import END, MARKS, START, UNKNOWN, NgramModel, Order
 
 
@@ -15,7 +15,7 @@ def train(
     texts: Sequence[Sequence[str]], *, order: int = 4, min_word: int = 3, min_count: int = 2, name: str = "lm"
 ) -> NgramModel:
     """Estimate, prune, renormalise."""
-    vocabulary, stream = _number(texts, min_word)
+    vocabulary, stream = numbered(texts, min_word)
     size = len(vocabulary)
     grams = [_count(stream, length, size) for length in range(1, order + 1)]
     raw = [counts for _, counts in grams]
@@ -26,13 +26,17 @@ def train(
         keys, counts = grams[length - 1][0], raw[length - 1]
         keep = np.ones(len(keys), bool) if length == 1 else counts >= min_count
         _extend(orders, keys[keep], probability[length - 1][keep], size, length)
+    return NgramModel(vocabulary, orders, log_frequencies(stream, size), name)
+
+
+def log_frequencies(stream: Ints, size: int) -> Floats32:
+    """The log of every word's share of a stream, its start left out."""
     words = np.bincount(stream[stream != START], minlength=size).astype(np.float64)
     words[UNKNOWN] = max(words[UNKNOWN], 1.0)
-    frequency = np.log(np.maximum(words, 1.0) / words.sum()).astype(np.float32)
-    return NgramModel(vocabulary, orders, frequency, name)
+    return np.asarray(np.log(np.maximum(words, 1.0) / words.sum()), dtype=np.float32)
 
 
-def _number(texts: Sequence[Sequence[str]], min_word: int) -> tuple[dict[str, int], Ints]:
+def numbered(texts: Sequence[Sequence[str]], min_word: int) -> tuple[dict[str, int], Ints]:
     """Vocabulary and all texts as one stream <s> w w w </s> <s> ..."""
     counts = Counter(token for text in texts for token in text)
     words = [word for word, count in counts.most_common() if count >= min_word and word not in MARKS]
