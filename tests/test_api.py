@@ -122,7 +122,7 @@ def test_scorer_stays_warm() -> None:
         again = scorer.score(captions, references)
         times.append(time.perf_counter() - start)
     np.testing.assert_array_equal(first["cider-d"], again["cider-d"])
-    assert sorted(times)[5] < 0.006  # 2 ms on a quiet machine (benchmarks/speed/scorer_speed.py); other tests run beside
+    assert sorted(times)[5] < 0.006  # 2 ms on a quiet machine (speed/scorer_speed); other tests run beside
 
 
 def test_ids_must_be_parallel_and_differ() -> None:

@@ -111,7 +111,9 @@ def read(file: str | Path) -> DocumentFrequency:
             f"`df={file}`: no such file; give corpus, coco-val, or a file of document frequencies"
         ) from None
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{file} is not a table of document frequencies ({error}); make one with `vericap df`") from error
+        raise InputError(
+            f"{file} is not a table of document frequencies ({error}); make one with `vericap df`"
+        ) from error
 
 
 def _read_compact(file: Path) -> DocumentFrequency:
