@@ -25,7 +25,8 @@ def main() -> None:
     blobs = [(line.split()[2], Path(line.split("\t")[1]).name) for line in listed.splitlines()]
     wanted = [(blob, name) for blob, name in blobs if not (args.output / name).is_file()]
     reader = subprocess.Popen([*git, "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert reader.stdin is not None and reader.stdout is not None
+    assert reader.stdin is not None
+    assert reader.stdout is not None
     for blob, name in wanted:
         reader.stdin.write(f"{blob}\n".encode())
         reader.stdin.flush()
