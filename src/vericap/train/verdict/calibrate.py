@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vericap.core.typing import Array, Bools, Floats
+from vericap.graphs.corruption_words import covers
 from vericap.metrics.evidence import base_forms
 from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.claims import is_content
 from vericap.metrics.verdict.judge import (
     BOTH,
     FEATURES,
@@ -29,7 +31,7 @@ from vericap.train.verdict.cases import Case, claims_wrong, share_of
 from vericap.train.verdict.fit import area, average_precision, logistic, named
 
 FIT, HELD = 0.55, 0.75  # photos that fit weights; those up to the second share set thresholds, the rest check
-UNSAID = 0.2  # of things called left out that none of the photo's other captions may say
+UNSAID = 0.3  # of things called left out that none of the photo's other captions may say
 WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.85  # support from which a claim adds to what a caption says
@@ -167,8 +169,9 @@ def _left_out(cases: list[Known]) -> dict[str, float]:
 
 
 def _says(text: str, others: tuple[str, ...]) -> bool:
+    """Whether one of the captions says a thing, in the same or in other words."""
     forms = {form for other in others for word, _, _ in words_of(other) for form in base_forms(word.lower())}
-    return all(part in forms for part in text.split())
+    return all(part in forms for part in text.split()) or any(covers(text, word) for word in forms if is_content(word))
 
 
 def _rating(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
