@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tools"))
@@ -26,7 +26,13 @@ from vericap.metrics.registry import METRICS, SETS, metric_class  # noqa: E402
 log = logging.getLogger("mkdocs.hooks")  # a warning stops a strict build
 
 # Files at the top of the repository that are pages too.
-TOP_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+TOP_PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "CITATION.cff": "CITATION.cff",
+}
 _CARD = re.compile(r"\]\(\.\./src/vericap/data/cards/([\w-]+)\.md\)")
 _LIST = re.compile(r"^(?:[-*]|\d+\.) ")
 
@@ -41,7 +47,9 @@ def on_files(files: Files, config: Any) -> Files:
     }
     made["figures.md"] = figures.page({"index.md": made["index.md"], **dict(sorted(written.items())), **named}, TOP)
     for name, content in made.items():
-        files.append(File.generated(config, name, content=content))
+        listed_elsewhere = name.startswith("cards/") and name != "cards/index.md"
+        inclusion = InclusionLevel.NOT_IN_NAV if listed_elsewhere else InclusionLevel.UNDEFINED
+        files.append(File.generated(config, name, content=content, inclusion=inclusion))
     return files
 
 
