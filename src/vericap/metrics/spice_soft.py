@@ -21,7 +21,7 @@ from vericap.metrics.spice import why_not
 from vericap.metrics.toolbox import reference_cosines, row_means
 from vericap.run.analyses import Graphs, PhraseVectors, Sentences
 from vericap.run.progress import progress
-from vericap.text.encoders import GTE_SMALL, HELP
+from vericap.text.encoders import CAPTIONS, HELP
 
 SAID = 0.5  # similarity from which a claim of the references counts as said by the caption, in explanations
 
@@ -37,7 +37,7 @@ class SpiceSoft(Metric):
         "relations": Option(RELATIONS, "weight of a relation; objects and attributes have 1"),
         "whole": Option(0.5, "weight of the whole caption's cosine to the references beside the tuples'"),
         "parser": Option("", "an installed spaCy English pipeline instead of the shipped one"),
-        "encoder": Option(GTE_SMALL, HELP),
+        "encoder": Option(CAPTIONS, HELP),
     }
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
