@@ -67,6 +67,7 @@ def plot(rows: list[dict[str, Any]], target: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.rcParams["svg.fonttype"] = "none"  # words stay words
     figure, (cost, memory) = plt.subplots(1, 2, figsize=(10, 4))
     for name in dict.fromkeys(row["set"] for row in rows):
         own = [row for row in rows if row["set"] == name]
