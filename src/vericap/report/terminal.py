@@ -38,7 +38,7 @@ def worst_captions(
         lines += _folded("  ".join(_scores(result, row, x100)), width, 2)
         for name, found in own.items():
             for text in told(found) if found is not None else ():
-                style = _RED if text.startswith(_WEAK) else ""
+                style = _RED if text.startswith((_WEAK, _UNSAID)) else ""
                 lines += [_painted(line, style, colour) for line in _folded(f"{name}: {text}", width, 2)]
     silent = [name for name, metric in result.metrics.items() if not metric.explains]
     if silent and rows:
@@ -65,13 +65,14 @@ def _painted(line: str, style: str, colour: bool) -> str:
     return f"{style}{line}{_PLAIN}" if colour and style else line
 
 
-_WEAK = "not supported:"
+_WEAK, _UNSAID = "not supported:", "in no reference:"
 
 
 def told(explanation: Explanation) -> Iterator[str]:
     """An explanation in a few short lines."""
     if weak := unsupported(explanation):
-        yield f"{_WEAK} {_some(weak)}"
+        looked = any(word.source == "image" for word in explanation.words)
+        yield f"{_WEAK if looked else _UNSAID} {_some(weak)}"
     if odd := unlikely(explanation):
         yield f"reads oddly: {_some(odd)}"
     if explanation.missing:
