@@ -62,6 +62,14 @@ def weights(similarity: Floats32, mask: Floats32, attention: Attention, attended
     return np.asarray(found / np.maximum(found.sum(axis=-1, keepdims=True), _TINY), dtype=np.float32)
 
 
+def with_cells(embedded: Floats32, features: Floats32, cells: int) -> Floats32:
+    """Regions as an image-sentence encoder embeds them, followed by the last `cells` values of their features: those of
+    the finer map, which tell neighbours apart where the encoder minds the whole."""
+    if not cells:
+        return embedded
+    return np.concatenate([embedded, np.asarray(features[..., -cells:], dtype=np.float32)], axis=-1)
+
+
 def there(words: Floats32) -> Floats32:
     """(..., words) 1 for a word, 0 for what is no word of a caption: marks and stops, whose vectors are zero."""
     return np.asarray(words.any(axis=-1), dtype=np.float32)
@@ -143,6 +151,7 @@ class ScanModel:
         self.fingerprint: str = meta["fingerprint"]
         self.attention = Attention(**meta.get("attention", {}))
         self.encoder: str = meta.get("encoder", "")  # the model of `models.vse` whose regions it reads; empty: none
+        self.cells = int(meta.get("cells", 0))  # values of the features that follow what the encoder makes of them
         self.width, self.reads = self.weights["image"].shape  # of the common space, of what regions are made from
         self.whitening: Floats32 = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
 

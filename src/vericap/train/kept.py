@@ -19,6 +19,7 @@ from vericap.core.errors import InputError
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Bools, Floats32, Ints
 from vericap.graphs.scene_graph import PackedGraphs
+from vericap.models.scan import with_cells
 from vericap.models.vse import VseModel
 from vericap.run.analyses.graphs import Graphs, parse_texts, parser_name
 from vericap.run.progress import Bar
@@ -105,13 +106,17 @@ def sentences(
     return filled(file, shape, compute, what="sentence vectors", threads=threads)
 
 
-def embedded(features: StoreFeatures, model: VseModel, file: Path) -> Array:
-    """Regions (n, regions, d) float16 as an image-sentence encoder embeds them; zeros where there is no region."""
+def embedded(features: StoreFeatures, model: VseModel, file: Path, *, cells: int = 0) -> Array:
+    """Regions (n, regions, d) float16 as an image-sentence encoder embeds them, followed by the last `cells` values of
+    their features; zeros where there is no region."""
 
     def compute(rows: Ints) -> Array:
-        return np.asarray(model.embed(features[rows]) * features.mask[rows][..., None])
+        given = features[rows]
+        found = with_cells(model.embed(given), given, cells)
+        return np.asarray(found * features.mask[rows][..., None])
 
-    return filled(file, (*features.shape[:2], model.space), compute, what="embedded regions", threads=1)
+    shape = (*features.shape[:2], model.space + cells)
+    return filled(file, shape, compute, what="embedded regions", threads=1)
 
 
 def token_states(

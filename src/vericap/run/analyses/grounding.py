@@ -12,7 +12,7 @@ from vericap.core.analysis import Analysis, Index, Key
 from vericap.core.batch import Batch
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32, Ints
-from vericap.models.scan import Attended, CaptionWords, ScanModel
+from vericap.models.scan import Attended, CaptionWords, ScanModel, with_cells
 from vericap.models.word_meanings import Meanings
 from vericap.run.analyses.models import ScanWeights, VseWeights
 from vericap.run.analyses.regions import Regions
@@ -59,7 +59,9 @@ class ScanRegions(Analysis[Floats32]):
     def compute(self, batch: Batch, runtime: Runtime) -> Floats32:
         model, regions = batch[ScanWeights(self.model)], batch[Regions.of(batch.settings)]
         regions.check_fits(model.meta)
-        given = batch[RegionVectors(model.encoder)] if model.encoder else regions.features
+        given = regions.features
+        if model.encoder:
+            given = with_cells(batch[RegionVectors(model.encoder)], regions.features, model.cells)
         return model.regions(given) * regions.mask[..., None]
 
 

@@ -75,6 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=ScanOptions.slope,
         help=f"of negative similarities ({ScanOptions.slope:g} as in the paper; 0.1 in its program)",
     )
+    parser.add_argument(
+        "--cells",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --encoder, read the last N values of the features too: 128 of the shipped extractor's are of its "
+        "finer map (0)",
+    )
     parser.add_argument("--marks", action="store_true", help="read marks and stops as words")
     parser.add_argument(
         "--boxes",
@@ -171,6 +179,7 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> ScanOpt
         slope=args.slope,
         marks=args.marks,
         boxes=args.box_weight if args.boxes else 0.0,
+        cells=args.cells,
     )
     if width is not None:
         found.embedding = width
@@ -214,7 +223,7 @@ def source(
         store.check_fits(model.meta)
         if words is None:
             options.check_reader(model, options.text_encoder(args))
-        features = kept.embedded(stored, model, Path(args.output) / f"{name}-regions.npy")
+        features = kept.embedded(stored, model, Path(args.output) / f"{name}-regions.npy", cells=args.cells)
     # Retrieval is measured with all captions.
     each, read = (part.most, part.most) if name == "dev" else (each, min(each, args.captions_per_image))
     text: data.TextStates | data.TextNumbers
@@ -261,6 +270,10 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
 
 def beginning(source: data.ScanSource, chosen: ScanOptions) -> tuple[Array, None] | None:
     """Regions and words begin in the sentence space where the encoder has put the regions there."""
-    if not chosen.encoder or not isinstance(source.text, data.TextStates) or chosen.width != source.features.shape[-1]:
+    if (
+        not chosen.encoder
+        or not isinstance(source.text, data.TextStates)
+        or chosen.width != source.features.shape[-1] - chosen.cells
+    ):
         return None
     return source.text.mean(), None

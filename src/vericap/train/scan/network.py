@@ -40,6 +40,7 @@ class ScanOptions:
     # scene graphs' tuples counts as much as both
     teacher: str = "sentences"
     encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
+    cells: int = 0  # values of the features that follow what the encoder makes of them
     boxes: float = 0.0  # weight of the loss that boxes teach words with
     marks: bool = False  # whether marks and stops are read as words
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
@@ -95,10 +96,14 @@ class ScanModule(nn.Module):
         own = self.state_dict()
         for name in ("image", "hidden", "output", "text"):
             for key, given in ((f"{name}.weight", name), (f"{name}.bias", f"{name}_bias")):
-                if key in own and (given not in weights or own[key].shape != weights[given].shape):
+                if key not in own:
+                    continue
+                values = np.asarray(weights.get(given, np.zeros(0)), dtype=np.float32)
+                if name in ("image", "hidden") and values.ndim == 2:  # cells begin without weight
+                    values = np.pad(values, ((0, 0), (0, max(own[key].shape[1] - values.shape[1], 0))))
+                if own[key].shape != values.shape:
                     raise VericapError(f"the model to begin with has another '{name}': its options must be the same")
-                if key in own:
-                    own[key] = torch.from_numpy(np.asarray(weights[given], dtype=np.float32))
+                own[key] = torch.from_numpy(values)
         self.load_state_dict(own)
 
     def start_words(self, vectors: Array, known: Array) -> None:

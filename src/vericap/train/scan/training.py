@@ -215,6 +215,7 @@ def train(
         "marks": "read" if options.marks else UNREAD,
         "standardise": not options.encoder,
         "encoder": options.encoder,
+        "cells": options.cells,
         "licence": "Apache-2.0",
         "source": "trained by `vericap train scan`",
         "trained": trained,
