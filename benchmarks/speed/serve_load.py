@@ -31,7 +31,7 @@ from PIL import Image
 from vericap.core.shipped import ROOT
 
 SIDE = 640
-CLIENTS, PHOTOS = 20, 200
+CLIENTS, PHOTOS = 20, 40
 EVERY = 5.0  # seconds between two looks at the memory
 THINGS = ("dog", "cat", "cup", "woman", "man", "horse", "flower", "rocket", "temple", "table", "car", "bird", "lake")
 WAYS = ("on a table", "near the water", "in a red chair", "next to a tree", "under a blue sky", "beside two people")

@@ -12,8 +12,10 @@ from vericap.core.shipped import ROOT
 from vericap.report.site.build import INDEX
 
 SYSTEMS = ("careful", "terse", "inventive")
-METRICS = ("verdict", "fidelity", "adequacy", "fluency", "chair", "vifidel", "faier-plus", "reo-relevance", "bleu-4")
-METRICS += ("rouge-l", "meteor", "cider-d", "spice", "sentence")
+METRICS = (
+    "verdict", "fidelity", "adequacy", "fluency", "chair", "vifidel", "faier-plus", "reo-relevance", "bleu-4", "rouge-l",
+    "meteor", "cider-d", "spice", "sentence",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
