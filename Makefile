@@ -14,7 +14,7 @@ $(VENV)/plain: $(SOURCES)
 	touch $@
 
 $(VENV)/full: $(VENV)/plain
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,ja,train,hub,browser,serve,fuzz,docs]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,ja,train,hub,browser,serve,fuzz,docs]' --editable packages/vericap-gte-small
 	touch $@
 
 # What only the slow tests need: Ray, and the packages that adapters are compared with.

@@ -40,7 +40,6 @@ PARTS: dict[str, Part] = {
         "captions written for vericap; photos with credits in `photos/CREDITS.md`, two of them in the public domain",
     ),
     "detector": Part(),
-    "encoder": Part(("MIT",)),
     "faier": Part(source="trained by `vericap train faier`"),
     "faier_plus": Part(source="trained by `vericap train faier-plus`"),
     "fluency": Part(
@@ -49,6 +48,7 @@ PARTS: dict[str, Part] = {
     "japanese": Part(source="written for vericap", written_here=True),
     "jumandic": Part(("BSD-3-Clause",)),
     "labeller": Part(("MIT",), "FACTUAL (Li et al. 2023), on which it was trained (`vericap train parser`)"),
+    "learn_to_eval": Part(),
     "lm": Part(("CC-BY-4.0",)),
     "meteor": Part(("LGPL-2.1-only", "LicenseRef-WordNet-3.0")),
     "phrases": Part(("CC-BY-4.0",)),
@@ -92,6 +92,7 @@ NICT; SPDX has no name for them. Their texts are in `wordnet/LICENSE` and `wordn
   of their own would not be found there. The expression above and `LICENSE` beside the tables say so instead.
 - **CC BY asks for credit**: COCO captions (COCO Consortium, https://cocodataset.org) are behind `coco-val-df`, `lm`,
   `fluency` and `phrases` as counts, means and weights, not as texts; two photos of the demo name their authors.
+- **gte-small** (MIT) is a package of its own, `packages/vericap-gte-small`, with its licence inside.
 - **Scores are yours.** None of these licences says anything about the numbers that come out.
 - No code of others is carried in the package: the C kernels, the tokeniser's automaton, the stemmer and the pages'
   scripts were written for vericap. What pip installs beside it (NumPy, SciPy, PyArrow, Pillow, ONNX Runtime, spaCy)
