@@ -13,8 +13,8 @@ from vericap.report.site.build import INDEX
 
 SYSTEMS = ("careful", "terse", "inventive")
 METRICS = (
-    "verdict", "fidelity", "adequacy", "fluency", "chair", "vifidel", "faier-plus", "reo-relevance", "bleu-4", "rouge-l",
-    "meteor", "cider-d", "spice", "sentence",
+    "verdict", "fidelity", "adequacy", "fluency", "chair", "vifidel", "faier-plus", "reo-relevance", "bleu-4",
+    "rouge-l", "meteor", "cider-d", "spice", "sentence",
 )  # fmt: skip
 
 
