@@ -65,7 +65,7 @@ def calibrated(known: dict[str, list[Known]]) -> tuple[dict[str, Any], dict[str,
     weights["right"] = {way: _right(_told(fit, way), Judge(weights), way) for way in WAYS}
     weights["adequacy"] = {"worth": _WORTH, "scale": _scale(fit["made"], Judge(weights))}
     weights["doubted"] = {way: _doubted(held["made"], Judge(weights), way) for way in WAYS}
-    weights["rating"] = {way: _rating(fit["rated"], Judge(weights), way) for way in WAYS}
+    weights["rating"] = {way: _rating([*fit["rated"], *fit["strange"]], Judge(weights), way) for way in WAYS}
     return weights, _figures(check, Judge(weights))
 
 

@@ -116,6 +116,15 @@ def rated(file: str | Path, captions: data.Captioned, *, foreign: bool = True) -
     return found
 
 
+def strange(captions: data.Captioned, *, seed: int) -> list[Case]:
+    """A caption of some other photo for every photo, rated 0: gross errors, which people's ratings hold few of."""
+    generator = random.Random(seed)
+    return [
+        Case(photo_name(key), generator.choice(generator.choice(captions.captions)).strip(), tuple(own), rating=0.0)
+        for key, own in zip(captions.keys, captions.captions)
+    ]
+
+
 def statements(file: str | Path) -> list[Case]:
     """True and false statements of where things are (VSR); `kind` is the relation."""
     return [

@@ -26,7 +26,7 @@ from vericap.run.analyses import VisualWords, VisualWordsWeights
 from vericap.run.runtime import Runtime
 from vericap.train import data
 from vericap.train.verdict.calibrate import FIT, HELD, Known, calibrated
-from vericap.train.verdict.cases import Case, analysed, made_wrong, rated, share_of, statements
+from vericap.train.verdict.cases import Case, analysed, made_wrong, rated, share_of, statements, strange
 from vericap.train.verdict.texts import there_or_not, with_foreign
 from vericap.train.words import boxes
 
@@ -90,6 +90,7 @@ def cases_of(args: argparse.Namespace, settings: Settings) -> dict[str, list[Cas
         "there": there_or_not(rest, found, classes, seed=args.seed),
         "foreign": with_foreign(rest, seed=args.seed),
         "rated": generator.sample(ratings, min(args.rated, len(ratings))),
+        "strange": strange(rest, seed=args.seed),
         "stated": statements(args.statements),
     }
 
