@@ -42,6 +42,9 @@ TRAININGS = {
     "vse": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
     "scan": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
     "faier_plus": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "learn_to_eval": Training(
+        ("coco",), "photos and captions of COCO, and captions that machines of our own made of these photos", _OURS
+    ),
     "faier": Training(("coco",), "photos and captions of COCO, chosen on Flickr8k's development part", _OURS),
     "detector": Training(
         ("coco",),

@@ -44,6 +44,7 @@ METRICS: dict[str, str] = {
     "vifidel": "vericap.metrics.vifidel:Vifidel",
     "lm": "vericap.metrics.lm:Lm",
     "vse": "vericap.metrics.vse:Vse",
+    "learn-to-eval": "vericap.metrics.learn_to_eval:LearnToEval",
     "clipscore": "vericap.metrics.clipscore:ClipScore",
     "refclipscore": "vericap.metrics.clipscore:RefClipScore",
     "reo-relevance": "vericap.metrics.reo:Relevance",
