@@ -55,6 +55,7 @@ def play(clone: Path, environment: Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable, help="the Python of the new environment")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS", help="that it may take (600)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="first-minutes-") as folder:
         clone, environment = Path(folder, "vericap"), Path(folder, "environment")
@@ -66,7 +67,7 @@ def main() -> int:
     print(f"{taken:6.1f} s in all, {len(failed)} failed")
     for text in failed:
         print(f"\n{text}", file=sys.stderr)
-    return 1 if failed or taken > LIMIT else 0
+    return 1 if failed or taken > args.limit else 0
 
 
 if __name__ == "__main__":
