@@ -9,7 +9,7 @@ propose the boxes. Another backbone, an ONNX file or `hub:NAME` of transformers,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -28,12 +28,14 @@ from vericap.vision.cells import PhotoCells, shipped_head
 from vericap.vision.hub_backbone import PREFIX, HubBackbone
 from vericap.vision.identity import fingerprint
 from vericap.vision.resize import BICUBIC, resized
+from vericap.vision.store import RegionTable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 LEVELS = (1, 2, 3)  # the whole image, 2 x 2 and 3 x 3 windows
-WIDTH = 1280 + 128  # of the shipped extractor's features: channels of the last map, and of a cell
+CELL_WIDTH = 128  # values of a cell
+WIDTH = 1280 + CELL_WIDTH  # of the shipped extractor's features: channels of the last map, and of a cell
 MOST = 36  # regions per image; boxes of objects fill what the windows leave
 CELLS, DETECTOR, NONE = "cells", "detector", "none"  # where boxes come from
 _CELL_SCALE = np.float32(0.25)  # brings the cells' values to the spread of the last map's
@@ -327,6 +329,18 @@ def shipped_fingerprint() -> str:
     meta = shipped.meta("backbone")
     digest = meta["files"][meta["model"]]
     return fingerprint(_described(meta["name"], digest, int(meta["size"]), LEVELS, CELLS, MOST, cells=True))
+
+
+def regions_for(table: RegionTable, meta: Mapping[str, Any]) -> RegionTable:
+    """What the model with this meta file reads of regions: all, or, where it was trained on these, the windows of the
+    shipped backbone's last map alone."""
+    backbone = shipped.meta("backbone")
+    known = backbone["name"], backbone["files"][backbone["model"]], int(backbone["size"]), LEVELS, NONE, MOST
+    windows = fingerprint(_described(*known, cells=False))
+    if meta["fingerprint"] == windows and table.fingerprint == shipped_fingerprint():
+        return table.part(len(pyramid()), WIDTH - CELL_WIDTH, windows)
+    table.check_fits(meta)
+    return table
 
 
 def _beside(model: Path) -> dict[str, Any]:

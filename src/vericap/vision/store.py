@@ -76,6 +76,11 @@ class RegionTable:
                 features[row, :count], boxes[row, :count], mask[row, :count] = item[0], item[1], True
         return cls(features, boxes, mask, fingerprint, problems or {}, profile)
 
+    def part(self, regions: int, width: int, fingerprint: str) -> RegionTable:
+        """The first regions of every image and the first values of each, which another extractor would give."""
+        first = self.features[:, :regions, :width], self.boxes[:, :regions], self.mask[:, :regions]
+        return RegionTable(*first, fingerprint, self.problems, self.profile)
+
     def check_fits(self, meta: Mapping[str, Any], where: str = "this run") -> None:
         """Refuse features that the model with this meta file was not trained on."""
         check_same(self.fingerprint, where, meta["fingerprint"], meta["name"])

@@ -13,6 +13,7 @@ from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.batching import Case, cases, grouped
 from vericap.models.faier import FaierModel, Sides, reading
 from vericap.models.faier.together import Encodings, all_sides, mean_matches
+from vericap.vision.regions import regions_for
 from vericap.vision.store import RegionTable
 
 _ROWS = 1024  # samples whose union nodes are held at once
@@ -53,8 +54,8 @@ class Judge:
         regions: RegionTable,
         references: Callable[[int], Ints],
     ) -> None:
-        regions.check_fits(model.meta)
-        self.batch, self.model, self.graphs, self.regions, self.references = batch, model, graphs, regions, references
+        self.batch, self.model, self.graphs, self.references = batch, model, graphs, references
+        self.regions = regions_for(regions, model.meta)
         self._encodings = Encodings(model)
 
     def blocks(self, rows: Ints) -> Iterator[UnionBlock]:
