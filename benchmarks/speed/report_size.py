@@ -49,6 +49,7 @@ def looked_at(page: Path, work: Path) -> None:
     import chromium
 
     browser = chromium.Browser(work)
+    browser.driver.set_script_timeout(300)  # a busy machine paints slowly
     try:
         start = time.perf_counter()
         browser.driver.get(page.as_uri())

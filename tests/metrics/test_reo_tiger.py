@@ -48,7 +48,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
         "whitening": np.eye(WIDTH) + 0.1 * rng.normal(size=(WIDTH, WIDTH)),
     }
     save_file({k: v.astype(np.float32) for k, v in weights.items()}, folder / "scan.safetensors")
-    meta = {"name": "tiny", "fingerprint": "f", "words": "states", "pointing": POINTING}
+    meta = {"name": "tiny", "fingerprint": "f", "words": "states", "text_encoder": "captions", "pointing": POINTING}
     (folder / "meta.json").write_text(json.dumps(meta))
     return str(folder)
 

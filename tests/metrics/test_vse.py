@@ -27,7 +27,6 @@ from vericap.run.engine import Run
 from vericap.run.plan import analysed
 from vericap.vision.store import RegionTable
 
-
 BETTER = {"right": 0.6, "chance": 0.3, "cases": 500}  # of the pointing game
 
 
@@ -45,7 +44,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     }
     weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     save_file({**weights, "sharpness": np.array(7.0, np.float32)}, folder / "vse.safetensors")
-    (folder / "meta.json").write_text(json.dumps({"name": "tiny", "fingerprint": "f", "pointing": {"caption": BETTER}}))
+    meta = {"name": "tiny", "fingerprint": "f", "text_encoder": "captions", "pointing": {"caption": BETTER}}
+    (folder / "meta.json").write_text(json.dumps(meta))
     return str(folder)
 
 

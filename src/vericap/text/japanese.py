@@ -54,9 +54,7 @@ def sudachi(mode: str) -> Any:
     try:
         return sudachipy.Dictionary().create(mode=getattr(sudachipy.SplitMode, mode))
     except Exception as error:  # a missing dictionary is reported by types SudachiPy does not export
-        raise MissingPart(
-            f"SudachiPy finds no dictionary ({error}); install one with: {install('ja')}"
-        ) from error
+        raise MissingPart(f"SudachiPy finds no dictionary ({error}); install one with: {install('ja')}") from error
 
 
 def tokenize(texts: Sequence[str]) -> list[list[str]]:

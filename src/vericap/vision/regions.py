@@ -325,18 +325,25 @@ def _cells_digest() -> str:
 
 
 def shipped_fingerprint() -> str:
-    """The fingerprint of the shipped extractor, from its meta file alone."""
+    """The fingerprint of the shipped extractor, from meta files alone."""
+    return fingerprint(_described(*_backbone(), LEVELS, CELLS, MOST, cells=True))
+
+
+def windows_fingerprint() -> str:
+    """That of windows of the shipped backbone's last map alone, as earlier versions extracted them."""
+    return fingerprint(_described(*_backbone(), LEVELS, NONE, MOST, cells=False))
+
+
+def _backbone() -> tuple[str, str, int]:
+    """Name, digest and input size of the shipped backbone."""
     meta = shipped.meta("backbone")
-    digest = meta["files"][meta["model"]]
-    return fingerprint(_described(meta["name"], digest, int(meta["size"]), LEVELS, CELLS, MOST, cells=True))
+    return meta["name"], meta["files"][meta["model"]], int(meta["size"])
 
 
 def regions_for(table: RegionTable, meta: Mapping[str, Any]) -> RegionTable:
     """What the model with this meta file reads of regions: all, or, where it was trained on these, the windows of the
     shipped backbone's last map alone."""
-    backbone = shipped.meta("backbone")
-    known = backbone["name"], backbone["files"][backbone["model"]], int(backbone["size"]), LEVELS, NONE, MOST
-    windows = fingerprint(_described(*known, cells=False))
+    windows = windows_fingerprint()
     if meta["fingerprint"] == windows and table.fingerprint == shipped_fingerprint():
         return table.part(len(pyramid()), WIDTH - CELL_WIDTH, windows)
     table.check_fits(meta)

@@ -72,7 +72,7 @@ class StateTable:
 
 def lettered(texts: Sequence[str], owners: Ints, pieces: NDArray[np.int32], spans: NDArray[np.int32]) -> Bools:
     """Whether pieces of texts have a letter or a digit, each kind of piece looked at once."""
-    kinds, first, inverse = np.unique(pieces, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(pieces, return_index=True, return_inverse=True)
     said = [texts[int(owners[at])][spans[at, 0] : spans[at, 1]] for at in first.tolist()]
     return np.array([any(map(str.isalnum, text)) for text in said], dtype=bool)[inverse.reshape(-1)]
 
