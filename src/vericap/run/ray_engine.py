@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vericap.core.errors import VericapError
+from vericap.core.errors import VericapError, install
 from vericap.core.version import __version__
 from vericap.run.shards import Scoring
 
@@ -298,5 +298,5 @@ def _library() -> Any:
         ray: Any = import_module("ray")
         import_module("ray.data")
     except ImportError:
-        raise VericapError("`engine=ray` needs Ray: pip install 'vericap[ray]'") from None
+        raise VericapError(f"`engine=ray` needs Ray; install it with: {install('ray')}") from None
     return ray
