@@ -176,7 +176,8 @@ def pointing_table(choices: Choices) -> Table:
         "region lies in a box of the class."
     ]
     if choices.record:
-        shown.notes += [f"noted in {path}" for path in record(games, choices)]
+        names = ", ".join(path.parent.name for path in record(games, choices))
+        shown.notes.append(f"Noted in the meta files of {names}.")
     return shown
 
 
