@@ -6,6 +6,7 @@ alike. SCAN (under REO and TIGEr): lambda is 0, so that every region's context i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -55,6 +56,7 @@ def uniform_scan(model: str, folder: Path) -> Path:
 
 def uniform_table(choices: Choices) -> Table:
     """Expert tau-c with all references, as it is and with uniform attention."""
+    choices = replace(choices, limit=None)  # which is one of photos that are pointed at
     loaded, _ = at_hand((DATA,), choices)
     data = loaded[DATA]
     assert isinstance(data, Ratings)
