@@ -69,5 +69,5 @@ def test_vse_opens_one_encoder_and_the_backbone(folder: Path) -> None:
     heavy, opened = fresh(
         folder, "score", "captions.jsonl", "--metrics", "vse", "--images", str(PHOTOS), "--cache", "off"
     )
-    assert heavy == {"onnxruntime", "PIL", "tokenizers", "safetensors"}
-    assert opened == ["backbone.onnx", "model.onnx"]
+    assert heavy == {"onnxruntime", "PIL", "safetensors"}
+    assert opened == ["backbone.onnx", "encoder.onnx"]

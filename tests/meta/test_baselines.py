@@ -179,6 +179,6 @@ def test_the_page_of_trainings_names_the_readers():
 def test_cost_is_processor_time_for_a_thousand_captions():
     samples = evaluate(rated(), ["rouge-l"], resamples=0).task.samples(0)
     rouge, meteor, vse = metrics_of("rouge-l,meteor,vse")
-    costs = [processor_seconds(metric, samples, Settings()) for metric in (rouge, meteor)]
+    costs = [min(processor_seconds(metric, samples, Settings()) for _ in range(3)) for metric in (rouge, meteor)]
     assert 0 < costs[0] < costs[1]
     assert processor_seconds(vse, samples, Settings()) is None  # no photos: the table says so

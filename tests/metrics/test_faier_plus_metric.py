@@ -71,7 +71,7 @@ def batch_of(samples: list[Sample], *, fingerprint: str = "made") -> Batch:
     for key in batch.image_keys:
         rng = np.random.default_rng(sum(map(ord, key)))
         count = 5 if key == "few" else len(boxes)
-        items.append((rng.random((count, 1280)).astype(np.float32), boxes[:count]))
+        items.append((rng.random((count, 1408)).astype(np.float32), boxes[:count]))
     table = RegionTable.of(items, fingerprint, {})
     batch.put(Regions(), table)
     batch.put(RegionVectors(), vse.load().embed(table.features))

@@ -125,7 +125,7 @@ def test_soft_sees_meaning() -> None:
     assert np.isnan(none)
     assert empty == 0.0
     assert "scores 0" in found.problems[4]
-    assert "|encoder:gte-small-" in signature
+    assert "|encoder:vericap-captions-" in signature
     for name in ("precision", "recall", "f", "object", "attribute", "relation"):
         assert found.columns[name][0] == pytest.approx(1.0, abs=1e-4)
 

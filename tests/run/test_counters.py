@@ -56,10 +56,10 @@ def test_score_decodes_and_opens_once(tmp_path: Path, workers: int) -> None:
     Run(resolve(metrics), settings).score(SAMPLES)
     assert photos.decoded == 3
     assert max(Counter(onnx.opened).values()) == 1
-    assert len(onnx.opened) == 4  # caption encoder, the image models' encoder, detector, backbone
+    assert len(onnx.opened) == 3  # caption encoder, detector, backbone
     Run(resolve(metrics), settings).score(SAMPLES)  # everything is kept
     assert photos.decoded == 3
-    assert len(onnx.opened) == 4
+    assert len(onnx.opened) == 3
 
 
 @pytest.mark.usefixtures("fresh")

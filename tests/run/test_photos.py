@@ -17,7 +17,7 @@ from vericap.core.errors import InputError, Problem
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.metrics.registry import resolve
-from vericap.run import photos, runtime
+from vericap.run import decoding, photos, runtime
 from vericap.run.analyses import Detections, Objects, PhotoRegions
 from vericap.run.engine import Run
 from vericap.run.photos import Found, Pixels, look_at, stream
@@ -25,6 +25,7 @@ from vericap.run.plan import analysed
 from vericap.run.results import Result
 from vericap.run.runtime import Runtime
 from vericap.vision.objects import ImageObjects
+from vericap.vision.regions import WIDTH
 
 PHOTOS = shipped.ROOT / "demo" / "photos"
 NAMES = sorted(file.stem for file in PHOTOS.glob("*.jpg"))[:4]
@@ -96,7 +97,7 @@ def test_a_run_decodes_each_photo_once_and_opens_each_network_once(tmp_path: Pat
     settings = Settings(images=PHOTOS, cache=tmp_path / "cache")
     first = score(settings)
     assert photos.decoded - decoded == len(NAMES)
-    assert sorted(file.name for file in onnx.opened[opened:]) == ["backbone.onnx", "detector.onnx", "model.onnx"]
+    assert sorted(file.name for file in onnx.opened[opened:]) == ["backbone.onnx", "detector.onnx", "encoder.onnx"]
     # What is in the cache needs neither photos nor networks.
     runtime.forget()
     decoded, opened = photos.decoded, len(onnx.opened)
@@ -113,7 +114,7 @@ def test_threads_and_groups_do_not_move_a_score(monkeypatch: pytest.MonkeyPatch)
     turned = values(score(Settings(images=PHOTOS, cache="off"), NAMES[::-1]))
     assert {name: rows[::-1] for name, rows in turned.items()} == whole
     monkeypatch.setattr(photos, "_CHUNK", 3)
-    monkeypatch.setattr(photos, "_DECODED", 1)
+    monkeypatch.setattr(decoding, "_ON_PROCESSOR", 1)
     assert values(score(Settings(images=PHOTOS, cache="off"))) == whole
 
 
@@ -176,7 +177,7 @@ def test_only_broken_photos_open_no_network(folder: Path) -> None:
     runtime.forget()
     settings = Settings(images=folder, cache="off")
     batch = analysed(batch_of(["cut", "none"], settings), PhotoRegions(), Objects())
-    assert batch[PhotoRegions()].features.shape == (2, 1, 1280)
+    assert batch[PhotoRegions()].features.shape == (2, 1, WIDTH)
     assert list(batch[PhotoRegions()].problems) == [0, 1]
     assert all(isinstance(item, Problem) for item in batch[Objects()])
     assert len(onnx.opened) == opened

@@ -49,9 +49,9 @@ def test_what_another_process_can_be_given() -> None:
 
 def test_image_metrics_in_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extractor, rng = Extractor(), np.random.default_rng(0)
-    with FeatureWriter(tmp_path / "store", extractor.description, width=1280) as writer:
+    with FeatureWriter(tmp_path / "store", extractor.description, width=extractor.width) as writer:
         for number in range(5):
-            writer.add(str(number), np.abs(rng.normal(size=(14, 1280))), extractor.windows)
+            writer.add(str(number), np.abs(rng.normal(size=(14, extractor.width))), extractor.windows)
     # Image 5 is not there, and it has a shard to itself.
     given = [Sample(f"{n}", f"a dog and {n} cats", ("two dogs",), str(n // 2)) for n in range(12)]
     monkeypatch.setattr(plan, "BUDGET", 80_000)

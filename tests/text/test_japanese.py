@@ -118,7 +118,7 @@ def test_heads_of_compounds() -> None:
 def test_missing_tokenizer_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     japanese.sudachi.cache_clear()
     monkeypatch.setitem(sys.modules, "sudachipy", None)
-    with pytest.raises(MissingPart, match=r"vericap\[ja\]"):
+    with pytest.raises(MissingPart, match=r"pip install .*\[ja\]"):
         tokenize(["犬"])
     monkeypatch.undo()
     japanese.sudachi.cache_clear()

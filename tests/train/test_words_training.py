@@ -62,6 +62,7 @@ def made_store(folder: Path, keys: Sequence[str] = KEYS) -> maps.MapStore:
 
 def test_maps_go_on_where_they_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "_BLOCK", 5)
+    monkeypatch.setattr(maps, "_NOTED", 5)
     whole = made_store(tmp_path / "whole")
 
     def broken(key: str) -> bytes:

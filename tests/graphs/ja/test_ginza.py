@@ -180,7 +180,7 @@ def test_many_are_parsed_in_order() -> None:
 def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     ginza.pipeline.cache_clear()
     monkeypatch.setitem(sys.modules, "ja_ginza", None)
-    with pytest.raises(MissingPart, match=r"pip install 'vericap\[ja\]'"):
+    with pytest.raises(MissingPart, match=r"pip install '.*\[ja\]'"):
         japanese.parse("犬がいる")
     monkeypatch.undo()
     ginza.pipeline.cache_clear()

@@ -89,7 +89,10 @@ class _Judges(Metric):
     }
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (self._key(settings), VisualWords(), VisualWordsWeights())
+        return (self._key(settings), VisualWords())
+
+    def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
+        return (VisualWordsWeights(),)
 
     def _key(self, settings: Settings) -> Judgements:
         return Judgements(self.opt.references, Parts(graphs=Graphs.of(settings)))
@@ -115,7 +118,7 @@ class _Judges(Metric):
                 continue
             if full not in one.told:
                 text = batch.texts[int(batch.candidates[row])]
-                told = reasons.explained(self.label, text, one, seen.photos[image], model)
+                told = reasons.explained(self.label, text, one, seen.photos[image], model, full=full)
                 one.told[full] = shortened(told, full=full)
             explained.append(replace(one.told[full], metric=self.label))
         return explained

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 IMAGE, REFERENCES = "image", "references"
 FALSE_ALARMS = 0.02  # of right content words that may be called not supported
 MOST = 6  # things left out that are told
+_CLAIMS = 3  # claims about things that are told, where not all are asked for
 _UNSAID = 12  # entries of the photo that are looked at
 
 
-def explained(label: str, text: str, found: Verdict, photo: PhotoWords | None, model: VisualWords) -> Explanation:
-    """The reasons of one caption."""
+def explained(
+    label: str, text: str, found: Verdict, photo: PhotoWords | None, model: VisualWords, *, full: bool = False
+) -> Explanation:
+    """The reasons of one caption; `full` has all claims about things, not only the most doubtful."""
     assert photo is not None
     words = tuple(_words(found))
     sentences = tuple(
@@ -35,7 +38,7 @@ def explained(label: str, text: str, found: Verdict, photo: PhotoWords | None, m
         for own, right in zip(found.parts.sentences, found.judged.right)
     )
     missing = _missing(text, found, PhotoSight(model, photo), model)
-    facts = _facts(found, words)
+    facts = _facts(found, words, full=full)
     return Explanation(label, words=words, sentences=sentences, missing=missing, notes=_notes(found), facts=facts)
 
 
@@ -65,13 +68,13 @@ def _source(found: Verdict, claim: int) -> str:
     return REFERENCES if said else IMAGE
 
 
-def _facts(found: Verdict, words: tuple[WordEvidence, ...]) -> dict[str, Any]:
+def _facts(found: Verdict, words: tuple[WordEvidence, ...], *, full: bool) -> dict[str, Any]:
     against = shipped_judge().doubted(found.way)
     facts: dict[str, Any] = {
-        "fidelity": found.judged.fidelity,
-        "adequacy": found.judged.adequacy,
-        "fluency": found.fluency,
-        "rating": found.rating,
+        "fidelity": round(found.judged.fidelity, 4),
+        "adequacy": round(found.judged.adequacy, 4),
+        "fluency": round(found.fluency, 4),
+        "rating": round(found.rating, 4),
         "doubted": [word.start for word in words if word.support is not None and word.support < against],
         "threshold": against,
         "false_alarms": FALSE_ALARMS,
@@ -80,10 +83,12 @@ def _facts(found: Verdict, words: tuple[WordEvidence, ...]) -> dict[str, Any]:
         facts["through"] = {word: list(near) for word, near in found.parts.through.items()}
     claims = [
         {"kind": claim.kind or "word", "text": claim.text, "subject": claim.subject, "object": claim.object,
-         "support": float(support)}
+         "support": round(float(support), 4)}
         for claim, support in zip(found.parts.claims, found.judged.support)
         if claim.kind == RELATION or claim.subject
     ]  # fmt: skip
+    if not full:  # the most doubtful ones
+        claims = sorted(claims, key=lambda claim: claim["support"])[:_CLAIMS]
     return {**facts, "claims": claims} if claims else facts
 
 

@@ -81,7 +81,7 @@ class BoxTeacher:
                     shares.append(target)
         if not images:
             return None
-        return Pointed(torch.tensor(images), torch.tensor(places), torch.from_numpy(np.stack(shares)))
+        return Pointed(torch.tensor(images), torch.tensor(places), torch.as_tensor(np.stack(shares)))
 
 
 def shares_of(regions: Floats32, photo: PhotoBoxes, classes: tuple[int, ...]) -> Floats32 | None:
