@@ -81,7 +81,7 @@ def _facts(found: Verdict, words: tuple[WordEvidence, ...], *, full: bool) -> di
     }
     if found.parts.through:
         facts["through"] = {word: list(near) for word, near in found.parts.through.items()}
-    claims = [
+    claims: list[dict[str, Any]] = [
         {"kind": claim.kind or "word", "text": claim.text, "subject": claim.subject, "object": claim.object,
          "support": round(float(support), 4)}
         for claim, support in zip(found.parts.claims, found.judged.support)
