@@ -173,6 +173,15 @@ def test_only_what_is_missing_is_scored(tmp_path):
     assert again.notes == fresh.notes
 
 
+def test_the_source_of_objects_matters_to_metrics_that_read_it(tmp_path):
+    sources = ({"dog": 1}, {"dog": 2, "cat": 1})
+    for objects in sources:
+        parts = {"": [Sample("a", "a dog", ("a dog",), None, objects)]}
+        score(parts, metrics_of("rouge-l,vifidel"), Settings(cache="off"), store=KeptScores(tmp_path))
+    names = sorted(path.name.partition("-")[0] for path in tmp_path.glob("*.npy"))
+    assert names == ["rouge", "vifidel", "vifidel"]
+
+
 def test_scores_of_a_function_are_not_kept(tmp_path):
     """It may change without its name doing so."""
     for factor in (1, -1):

@@ -114,6 +114,14 @@ def test_the_papers_own_example_to_the_digit(choices: Choices) -> None:
         assert row["FAIEr"] is None
 
 
+def test_visual_words_stand_beside_the_papers_larger_detector(choices: Choices) -> None:
+    rows = cells(reproduce("vifidel-table-6", replace(choices, metrics=("vifidel", "bleu-4"), settings=Settings())))
+    found = {(row["metric"], row["objects"], row["references"]): row for row in rows}
+    assert {key[1] for key in found if key[0] == "vifidel"} == {"detector", "words"}
+    assert {key[1] for key in found if key[0] == "bleu-4"} == {None}  # it looks at no object
+    assert [found["vifidel", "words", 5][f"{group}, paper"] for group in ("HC", "HI", "HM", "MM")] == [64, 97, 75, 72]
+
+
 def test_objects_that_a_caption_mentions_raise_vifidel() -> None:
     rows = cells(reproduce("vifidel-figure-5"))
     steps = [(row["mentioned"], row["change"]) for row in rows if row["change"] is not None]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from vericap.cli import main
+from vericap.core.errors import InputError
 from vericap.core.table import Number, Table
-from vericap.reproduce import page
+from vericap.reproduce import jaspice, page
 from vericap.reproduce.catalogue import NAMES
 from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
@@ -18,7 +21,8 @@ def test_results_are_kept_and_put_between_marks(tmp_path: Path) -> None:
     said: list[str] = []
     kept, where = tmp_path / "kept", Choices(data=tmp_path / "nothing")
     text = page.results(where, kept=kept, say=said.append, chosen=CHOSEN)
-    assert said == ["vifidel-figure-5 ...", "vifidel-table-2 ..."]
+    assert said[:2] == ["vifidel-figure-5 ...", "vifidel-table-2 ..."]
+    assert "imagesdg.wordpress.com" in said[2]
     assert "### vifidel-figure-5: objects join the image" in text
     assert "| a cat sits on a table next to a laptop and a cup | cat | yes |" in text
     assert "- Protocol: objects that a caption mentions" in text
@@ -26,7 +30,7 @@ def test_results_are_kept_and_put_between_marks(tmp_path: Path) -> None:
     assert "imagesdg.wordpress.com" in text
     again = page.results(where, kept=kept, say=said.append, chosen=CHOSEN)
     assert again == text
-    assert said[2:] == ["vifidel-table-2 ..."]  # the other one was finished
+    assert said[3] == "vifidel-table-2 ..."  # the other one was finished
     file = tmp_path / "page.md"
     file.write_text(f"# Title\n\nBefore.\n\n{page.START}\nold\n{page.END}\n\nAfter.\n")
     page.write_into(file, "new")
@@ -47,17 +51,49 @@ def test_distances_stand_between_ours_and_the_papers() -> None:
     assert [list(row[2:]) for row in shown.rows] == [[1, pytest.approx(2.0)], ["not run: data not at hand", None]]
 
 
-def test_an_experiment_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vericap.core.errors import InputError
-    from vericap.reproduce import vifidel
-
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InputError("pairs.jsonl, line 3: not JSON"), "failed: pairs.jsonl, line 3: not JSON"),
+        (ZeroDivisionError("division by zero"), "failed: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_an_experiment_that_fails_does_not_stop_the_others(
+    error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(choices: Choices) -> Outcome:
-        raise InputError("pairs.jsonl, line 3: not JSON")
+        raise error
 
-    monkeypatch.setattr(vifidel, "figure_5", broken)
-    text = page.results(Choices(data=tmp_path), kept=tmp_path / "kept", chosen=CHOSEN)
-    assert "failed: pairs.jsonl, line 3: not JSON" in text
-    assert not (tmp_path / "kept").exists()
+    monkeypatch.setattr(jaspice, "table_8", broken)
+    chosen = [NAMES["jaspice-table-8"], *CHOSEN]
+    text = page.results(Choices(data=tmp_path), kept=tmp_path / "kept", chosen=chosen)
+    assert said in text
+    assert "| jaspice-table-8 | agreement by captioning model | failed |" in text
+    assert "| vifidel-table-2 | Composite, COCO part, machine captions | not run: data not at hand |" in text
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["vifidel-figure-5.json"]
+    names = [one.name for one in chosen]
+    assert main(["reproduce", *names, "--data", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert f"jaspice-table-8: {said}" in printed.err
+    assert "vifidel-table-2: " in printed.err
+    assert "VIFIDEL, Figure 5" in printed.out
+
+
+def test_what_was_made_with_other_models_is_made_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    model = tmp_path / "scan" / "meta.json"
+    model.parent.mkdir()
+    choices = Choices(data=tmp_path, models={"scan": str(model.parent)})
+
+    def results(about: dict[str, object]) -> list[str]:
+        model.write_text(json.dumps(about))
+        before = len(said)
+        page.results(choices, kept=tmp_path / "kept", say=said.append, chosen=CHOSEN[:1])
+        return said[before:]
+
+    assert results({"files": {"scan.safetensors": "1"}}) == ["vifidel-figure-5 ..."]
+    assert results({"files": {"scan.safetensors": "1"}, "pointing": {}}) == []
+    assert results({"files": {"scan.safetensors": "2"}}) == ["vifidel-figure-5 ..."]
 
 
 def test_figures_of_a_page_lie_in_one_folder(tmp_path: Path) -> None:

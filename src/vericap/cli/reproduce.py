@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from vericap.cli import common, flags
@@ -82,24 +81,27 @@ def run(args: argparse.Namespace) -> int:
     if args.figure is not None and (len(chosen) > 1 or not chosen[0].figure):
         table = f"'{chosen[0].name}' is a table and draws no figure"
         raise VericapError(f"--figure {args.figure}: {'use --figures DIR' if len(chosen) > 1 else table}")
-    _several(args, choices, chosen)
-    return 0
+    return _chosen(args, choices, chosen)
 
 
-def _several(args: argparse.Namespace, choices: Choices, chosen: Sequence[Experiment]) -> None:
-    """Experiments one after the other; with --resume their results are kept for `all`."""
-    from vericap.reproduce.page import keep
+def _chosen(args: argparse.Namespace, choices: Choices, chosen: Sequence[Experiment]) -> int:
+    """Experiments one after the other; of several, one that fails says why and does not stop the others."""
+    from vericap.reproduce.page import attempt, keep
 
-    everything = Outcome([])
+    everything, failed = Outcome([]), 0
     for one in chosen:
-        drawn = args.figures / f"{one.name}.png" if args.figures is not None and one.figure else args.figure
-        found = one.run(replace(choices, figure=drawn))
+        found = attempt(one, choices, args.figures, alone=len(chosen) == 1)
+        if isinstance(found, str):
+            failed += 1
+            common.say(f"{one.name}: {flags(found)}")
+            continue
         if args.resume:
-            keep(one, found, args.resume / KEPT)
+            keep(one, found, args.resume / KEPT, choices)
         _print(args, found)
         everything.tables += found.tables
-    if args.output is not None:
+    if args.output is not None and everything.tables:
         args.output.write_text(everything.render(FILES[args.output.suffix]), encoding="utf-8")
+    return int(failed > 0)
 
 
 def _choices(args: argparse.Namespace) -> Choices:

@@ -128,9 +128,12 @@ class KeptScores:
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, label: str, signature: str, samples: Sequence[Sample], settings: Settings) -> Path:
-        parts = ["rows", label, signature, repr((settings.lang, settings.tokenizer, settings.df, settings.objects))]
+        sighted = "objects:" in signature  # other metrics have the same scores whatever the source of objects
+        chosen = (settings.lang, settings.tokenizer, settings.df, settings.objects if sighted else "")
+        parts = ["rows", label, signature, repr(chosen)]
         for sample in samples:
-            parts += [sample.candidate, *sample.references, sample.image or "", repr(sample.objects or "")]
+            objects = sample.objects if sighted else None
+            parts += [sample.candidate, *sample.references, sample.image or "", repr(objects or "")]
         name = "".join(c if c.isalnum() or c in "-." else "_" for c in label)
         return self.folder / f"{name}-{content_key(*parts)}.npy"
 

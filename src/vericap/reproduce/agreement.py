@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vericap.core.errors import VericapError
 from vericap.core.settings import Settings
 from vericap.meta.evaluation import Agreements, Line, evaluate_each
 from vericap.meta.judgements import Pairs, Ratings
 from vericap.meta.protocols import Protocol, protocol_of
-from vericap.meta.scoring import GOLD
 from vericap.metrics.registry import make
 from vericap.reproduce.experiment import Choices
 
@@ -53,15 +52,12 @@ def agreements(
     *,
     references: Sequence[int | None] = (None,),
     settings: Settings | None = None,
-    gold: bool = False,
 ) -> Found:
     """Every metric under every protocol with every number of references; all draws are scored in one run.
 
     Metrics that need references are not asked where there are none. A metric that fails has a reason and no value.
     """
     settings = settings or choices.settings
-    if gold:
-        settings = replace(settings, objects=GOLD)
     found, names = Found(), list(dict.fromkeys(metrics))
     for free in (True, False):
         counts = [count for count in references if (count == 0) is free]

@@ -6,16 +6,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vericap import __version__
-from vericap.core.errors import MissingPart, VericapError
+from vericap.core.errors import MissingPart
+from vericap.core.keys import content_key
+from vericap.core.shipped import ROOT
 from vericap.core.table import Cell, Number, Table
+from vericap.meta.scoring import why
 from vericap.reproduce.catalogue import EXPERIMENTS
 from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
 START, END = "<!-- results: made by a command, do not edit below -->", "<!-- end of results -->"
+FAILED = "failed: "
 
 
 def results(
@@ -31,7 +36,8 @@ def results(
     Parameters
     ----------
     choices : as for a single experiment.
-    kept : folder in which finished experiments are kept; those that are there are not run again.
+    kept : folder in which finished experiments are kept; those that are there are not run again, unless models have
+        changed since.
     figures : folder for the figures.
     say : called with a line whenever an experiment is begun.
     chosen : experiments; all by default.
@@ -39,12 +45,14 @@ def results(
     say = say or (lambda line: None)
     outcomes: dict[Experiment, Outcome | str] = {}
     for one in chosen:
-        found: Outcome | str | None = _kept(one, kept)
+        found: Outcome | str | None = _kept(one, kept, choices)
         if found is None:
             say(f"{one.name} ...")
-            found = _run(one, choices, figures)
-            if isinstance(found, Outcome) and kept is not None:
-                keep(one, found, kept)
+            found = attempt(one, choices, figures)
+            if isinstance(found, str):
+                say(found)
+            elif kept is not None:
+                keep(one, found, kept, choices)
         outcomes[one] = found
     head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
     return "\n".join([head, *(_section(one, found) for one, found in outcomes.items())])
@@ -57,7 +65,7 @@ def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
     for one, found in outcomes.items():
         gaps = [] if isinstance(found, str) else [gap for table in found.tables for gap in distances(table)]
         shares = [abs(gap) for gap, share in gaps if share]
-        count = "not run: data not at hand" if isinstance(found, str) else len(gaps) or None
+        count = _why_not(found) if isinstance(found, str) else len(gaps) or None
         shown.add(one.name, one.title, count, float(np.mean(shares)) if shares else None)
     shown.notes = [
         "Points: of correlations and shares x100, over all rows of a table, classic metrics and learned ones alike; "
@@ -86,30 +94,49 @@ def _plain(cell: Cell) -> float | None:
     return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else None
 
 
-def _run(one: Experiment, choices: Choices, figures: Path | None) -> Outcome | str:
-    """What came out, or the reason why nothing did."""
-    figure = figures / f"{one.name}.png" if figures is not None and one.figure else None
+def _why_not(reason: str) -> str:
+    return "failed" if reason.startswith(FAILED) else "not run: data not at hand"
+
+
+def attempt(one: Experiment, choices: Choices, figures: Path | None = None, *, alone: bool = False) -> Outcome | str:
+    """What came out, or the reason why nothing did: unless it is `alone`, no experiment stops the others."""
+    figure = figures / f"{one.name}.png" if figures is not None and one.figure else choices.figure
     try:
         return one.run(replace(choices, figure=figure))
-    except MissingPart as error:
-        return str(error)
-    except VericapError as error:
-        return f"failed: {error}"
+    except Exception as error:
+        if alone:
+            raise
+        return str(error) if isinstance(error, MissingPart) else f"{FAILED}{why(error)}"
 
 
-def _kept(one: Experiment, folder: Path | None) -> Outcome | None:
+def _kept(one: Experiment, folder: Path | None, choices: Choices) -> Outcome | None:
     path = folder / f"{one.name}.json" if folder is not None else None
     if path is None or not path.is_file():
         return None
-    return Outcome.from_dict(json.loads(path.read_text("utf-8")))
+    kept = json.loads(path.read_text("utf-8"))
+    return Outcome.from_dict(kept) if kept.get("made_with") == made_with(choices) else None
 
 
-def keep(one: Experiment, found: Outcome, folder: Path) -> None:
+def keep(one: Experiment, found: Outcome, folder: Path, choices: Choices) -> None:
     """Written under another name first: what has the right name is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f"{one.name}.part"
-    unfinished.write_text(json.dumps(found.as_dict(), ensure_ascii=False), "utf-8")
+    kept = {"made_with": made_with(choices), **found.as_dict()}
+    unfinished.write_text(json.dumps(kept, ensure_ascii=False), "utf-8")
     unfinished.replace(folder / f"{one.name}.json")
+
+
+def made_with(choices: Choices) -> str:
+    """A key of vericap's version, the models that ship, and those that were named. What else a user chose, such as a
+    limit, stands in the tables."""
+    shipped = {path.parent.name: _weights(path) for path in sorted(ROOT.glob("*/meta.json"))}
+    named = {name: _weights(Path(folder) / "meta.json") for name, folder in sorted(choices.models.items())}
+    return content_key(__version__, json.dumps(shipped), json.dumps(named))
+
+
+def _weights(meta: Path) -> Any:
+    """SHA-256 of a model's files; what `record` notes in its meta file moves no number."""
+    return json.loads(meta.read_text("utf-8")).get("files") if meta.is_file() else None
 
 
 def _section(one: Experiment, found: Outcome | str) -> str:
