@@ -202,7 +202,7 @@ def test_storage(storage, tmp_path) -> None:
         tolerance = {"int8": np.abs(value).max() / 254 + 1e-3, "float16": 1e-3, "float32": 0.0}[storage]
         np.testing.assert_allclose(again.weights[name], value, atol=tolerance)
     sizes = (tmp_path / "faier.safetensors").stat().st_size, sum(v.size for v in free.weights.values())
-    assert sizes[0] < {"int8": 1.2, "float16": 2.1, "float32": 4.1}[storage] * sizes[1] + 4096
+    assert sizes[0] < {"int8": 1.25, "float16": 2.1, "float32": 4.1}[storage] * sizes[1] + 4096
 
 
 def test_folders_of_the_first_version_are_read(tmp_path) -> None:

@@ -84,14 +84,16 @@ def describe(model: str, part: str) -> dict[str, Any]:
 
 
 def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays and meta file of a model, named as for `describe`."""
+    """Arrays and meta file of a model, named as for `describe`; matrices of one byte a number are widened."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
+
+    from vericap.core.packed import widen
 
     found = describe(model, part)
     file = f"{part}.safetensors"
     if model == "default":
-        return load_file(path(part, file)), found
+        return widen(load_file(path(part, file))), found
     try:
         arrays = load_file(Path(model) / file)
     except (OSError, ValueError, SafetensorError) as error:
@@ -99,7 +101,19 @@ def weights(model: str, part: str) -> tuple[dict[str, Any], dict[str, Any]]:
     expected = found.get("files", {}).get(file)
     if expected and sha256(Path(model) / file) != expected:
         raise InputError(f"{Path(model) / file} is damaged (SHA-256 differs from meta.json); train or copy it again")
-    return arrays, found
+    return widen(arrays), found
+
+
+def save_weights(arrays: Mapping[str, Any], folder: Path, part: str, storage: str = "int8") -> None:
+    """Write the arrays of a model where `weights` finds them; `storage` as `core.packed` knows them."""
+    from safetensors.numpy import save_file
+
+    from vericap.core.packed import pack
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{part}.safetensors"
+    save_file(pack(arrays, storage), file)
+    file.chmod(0o644)  # it is written for its owner alone
 
 
 def _no_model(model: str, part: str, error: Exception) -> InputError:

@@ -43,11 +43,8 @@ def uniform_faier(model: str, folder: Path) -> Path:
 
 def uniform_scan(model: str, folder: Path) -> Path:
     """The model with a temperature of 0."""
-    from safetensors.numpy import save_file
-
     arrays, meta = shipped.weights(model, "scan")
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(arrays, folder / "scan.safetensors")
+    shipped.save_weights(arrays, folder, "scan", "float32")
     about = {name: value for name, value in meta.items() if name != "files"}
     attention = {**about.get("attention", {}), "sharpness": 0.0}
     shipped.write_meta(folder, {**about, "name": f"{about['name']}-uniform", "attention": attention})

@@ -22,7 +22,6 @@ from vericap.core.typing import Bools, Floats32
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.models.arrays import softmax
 from vericap.models.described import check_width, checked
-from vericap.models.faier import packed
 from vericap.models.faier.config import EMPTY, UNKNOWN, FaierConfig
 from vericap.models.recurrent import gru, linear, read
 from vericap.models.words import tokens
@@ -76,12 +75,8 @@ class FaierModel:
 
     def save(self, folder: str | Path, *, storage: str = "int8", **more: Any) -> None:
         """Write `faier.safetensors` (int8, float16 or float32) and `meta.json` with what is needed to use them."""
-        from safetensors.numpy import save_file
-
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        save_file(packed.pack(self.weights, storage), folder / "faier.safetensors")
-        (folder / "faier.safetensors").chmod(0o644)  # it is written for its owner alone
+        shipped.save_weights(self.weights, folder, "faier", storage)
         config = {name: value for name, value in asdict(self.config).items() if name != "fingerprint"}
         about = {"name": self.name, "fingerprint": self.fingerprint, "storage": storage, "config": config}
         shipped.write_meta(folder, {**about, **more, "vocabulary": self.vocabulary})
@@ -229,7 +224,7 @@ def load(model: str = "default") -> FaierModel:
     try:
         about = meta if "config" in meta else _earlier(model)
         config = FaierConfig(**{**about["config"], "fingerprint": meta["fingerprint"]})
-        return FaierModel(config, packed.widen(weights), about["vocabulary"], meta["name"], meta)
+        return FaierModel(config, weights, about["vocabulary"], meta["name"], meta)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{model}: not a readable FAIEr model ({error!r}); train it again") from error
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from vericap.core.packed import STORAGES
 from vericap.models import faier
-from vericap.models.faier.packed import STORAGES
 from vericap.train import kept, options, parallel
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.train.faier.data import CaptionTable, FaierSource, ParsedCaptions, StoredRegions, parse, vocabulary

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from vericap.core import shipped
 from vericap.core.batch import Batch
@@ -47,8 +46,7 @@ def fit(folder: Path, features: str, data: Captioned, sentences: Array, said: Cl
         if said is not None:
             target = losses.half(target, said.graded(images, candidates, given[images]))
         lines.append(_line(_values(scorer, batch, each, images, candidates, given, part), target))
-    table = np.array(lines).astype(np.float16)
-    save_file({**weights, CLAIMS: table}, folder / "faier_plus.safetensors")
+    shipped.save_weights({**weights, CLAIMS: np.array(lines)}, folder, "faier_plus")
     most = int(np.minimum(_GIVEN, places.counts - 1).max(initial=0))
     shipped.write_meta(folder, {**meta, "claims": {"photos": len(data), "references": most}})
 

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from vericap.core.shipped import write_meta
+from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array, Bools, Ints
 from vericap.models.described import text_side
 from vericap.models.faier_plus import LEVELS
@@ -256,13 +256,11 @@ def train(
     name: str = "vericap-faier-plus",
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Train, then write `faier_plus/` with weights (float16) and meta.json below the folder.
+    """Train, then write `faier_plus/` with weights (8-bit matrices) and meta.json below the folder.
 
     `features` says what the regions are (`FeatureStore.trained_on`), `encoder` is the image-sentence encoder that
     embeds them; `start` are weights and meta file of a model this one begins with.
     """
-    from safetensors.numpy import save_file
-
     torch.manual_seed(plan.seed)
     model = FaierPlusModule(options.hidden, sources[0].sentences.shape[-1])
     model.start_from(token_mean)
@@ -289,9 +287,7 @@ def train(
     if parallel.rank() > 0:
         return trained
     folder = Path(output) / "faier_plus"
-    folder.mkdir(parents=True, exist_ok=True)
-    halved = {key: value.astype(np.float16) for key, value in model.weights().items()}
-    save_file(halved, folder / "faier_plus.safetensors")
+    save_weights(model.weights(), folder, "faier_plus")
     meta = {
         "name": name,
         "fingerprint": features["fingerprint"],

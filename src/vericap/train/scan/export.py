@@ -1,4 +1,4 @@
-"""Write a trained SCAN: float16 weights, with the whitening of REO's distance."""
+"""Write a trained SCAN: 8-bit matrices, with the whitening of REO's distance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from vericap.core.shipped import write_meta
+from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array
 from vericap.models import scan
 from vericap.train.scan.data import ScanSource
@@ -16,15 +16,12 @@ from vericap.train.scan.network import ScanModule, weights_of
 
 
 def export(model: ScanModule, folder: Path, meta: dict[str, Any], source: ScanSource, shrinkage: float) -> None:
-    """Write the model as float16 with the whitening of REO's distance."""
-    from safetensors.numpy import save_file
-
+    """Write the model with the whitening of REO's distance."""
     weights = weights_of(model)
     contexts = sample_contexts(scan.ScanModel(weights, meta), model, source)
     weights["whitening"] = shrunk_whitening(contexts, shrinkage)
     target = folder / "scan"
-    target.mkdir(parents=True, exist_ok=True)
-    save_file({key: value.astype(np.float16) for key, value in weights.items()}, target / "scan.safetensors")
+    save_weights(weights, target, "scan")
     write_meta(target, meta)
 
 

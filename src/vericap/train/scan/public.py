@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from vericap.core.errors import InputError
-from vericap.core.shipped import write_meta
+from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array, Floats32
 from vericap.models.scan import Attention, ScanModel, weights
 from vericap.models.words import MARKS
@@ -132,8 +132,6 @@ def take_over(
 
     `captions` (image, text) estimate the covariance of REO's distance; without any it is plain Euclidean.
     """
-    from safetensors.numpy import save_file
-
     states, options = read_checkpoint(checkpoint)
     places = read_vocabulary(vocabulary)
     arrays = arrays_of(states, places)
@@ -160,8 +158,7 @@ def take_over(
     if captions:
         arrays["whitening"] = shrunk_whitening(_contexts(model, store, captions), shrinkage)
     folder = output / "scan"
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, folder / "scan.safetensors")
+    save_weights(arrays, folder, "scan", "float32")
     write_meta(folder, meta)
     return ScanModel(arrays, meta)
 

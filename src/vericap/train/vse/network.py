@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from vericap.core.errors import VericapError
-from vericap.core.shipped import write_meta
+from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array
 
 
@@ -98,10 +98,7 @@ class VseModule(HeadedModule):
 
 
 def save_encoder(head: VseHead, folder: Path, about: dict[str, Any]) -> None:
-    """Write `vse.safetensors` (float16) and its meta.json; `about` says name, fingerprint and more."""
-    from safetensors.numpy import save_file
-
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `vse.safetensors` (8-bit matrices) and its meta.json; `about` says name, fingerprint and more."""
     weights = {
         "linear": head.linear.weight,
         "linear_bias": head.linear.bias,
@@ -111,7 +108,6 @@ def save_encoder(head: VseHead, folder: Path, about: dict[str, Any]) -> None:
         "output_bias": head.output.bias,
         "sharpness": head.sharpness.exp(),
     }
-    halved = {key: value.detach().cpu().numpy().astype(np.float16) for key, value in weights.items()}
-    save_file(halved, folder / "vse.safetensors")
+    save_weights({key: value.detach().cpu().numpy() for key, value in weights.items()}, folder, "vse")
     source = "trained by `vericap train backbone`, `vericap train vse`"
     write_meta(folder, {**about, "licence": "Apache-2.0", "source": source})
