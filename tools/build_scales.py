@@ -3,7 +3,8 @@
     VERICAP_DATA=../shared/data python tools/build_scales.py src/vericap/data/scales
 
 2,000 images of COCO val2014 that have boxes and are not in `never_train_image_ids.txt`: the first caption is judged,
-the other four are its references, the boxes its objects. Run it again when a metric's numbers move.
+the other four are its references, the boxes its objects. Run it again when a metric's numbers move; with
+`--metrics NAME ...` some alone, the others stay as they are.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from vericap.run.engine import Run
 from vericap.vision.box_files import BoxTable, box_files
 
 METRICS = (
-    "lm", "lm:form=logprob", "vifidel", "vifidel:references=none", "vifidel:setting=authors", "wmd", "sentence",
-    "bleu-1", "bleu-4", "rouge-l", "meteor", "cider-d", "cider", "spice", "spice-soft",
+    "lm", "lm:form=logprob", "lm:model=rnn", "vifidel", "vifidel:references=none", "vifidel:setting=authors", "wmd",
+    "sentence", "bleu-1", "bleu-4", "rouge-l", "meteor", "cider-d", "cider", "spice", "spice-soft",
 )  # fmt: skip
 
 
@@ -56,12 +57,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--metrics", nargs="+", help="these alone (default: all)")
     args = parser.parse_args()
     coco = Path(os.environ.get("VERICAP_DATA", "../shared/data")) / "coco"
     told, settings = samples(coco, args.images), Settings(objects=str(coco))
-    table = {"scales": {metric: measured(metric, told, settings) for metric in METRICS}}
     args.folder.mkdir(parents=True, exist_ok=True)
     target = args.folder / "scales.json"
+    before = json.loads(target.read_text("utf-8"))["scales"] if args.metrics else {}
+    table = {"scales": before | {metric: measured(metric, told, settings) for metric in args.metrics or METRICS}}
     target.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
     meta = {
         "title": "scores of captions that people wrote",

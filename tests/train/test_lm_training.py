@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vericap.cli import main
-from vericap.core.errors import InputError
+from vericap.core import shipped
+from vericap.core.errors import InputError, MissingPart
 from vericap.core.samples import Sample
 from vericap.metrics.registry import make, resolve
 from vericap.run.engine import Run
@@ -127,7 +128,9 @@ def test_unreadable_captions_are_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_a_network_learns_what_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_network_learns_what_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
     nouns = ["dog", "cat", "man", "horse", "bench", "car", "boat", "bird", "woman", "boy"]
     texts = [f"a {a} next to a {b} on the grass" for a in nouns for b in nouns]
@@ -142,6 +145,19 @@ def test_a_network_learns_what_follows(tmp_path: Path, capsys: pytest.CaptureFix
     good, bad = result[metric]
     assert good > bad + 1
     assert "|model:mine-rnn-" in result.corpus[metric].signature
+    known = shipped.folder
+    monkeypatch.setattr(shipped, "folder", lambda part: folder if part == "lm_rnn" else known(part))
+    named = Run([make("lm:model=rnn")]).score(samples)
+    assert named["lm:model=rnn"].tolist() == [good, bad]
+
+
+def test_a_recurrent_model_that_is_not_there_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(part: str) -> Path:
+        raise MissingPart(f"the shipped part '{part}' is not there")
+
+    monkeypatch.setattr(shipped, "folder", absent)
+    with pytest.raises(MissingPart, match="vericap train lm --kind rnn"):
+        Run([make("lm:model=rnn")]).score([Sample("1", "a dog")])
 
 
 def test_the_sum_over_all_words_is_exact_where_few_are_rare() -> None:

@@ -16,7 +16,7 @@ from vericap.core.statistics import Statistics
 from vericap.metrics.evidence import shortened, token_evidence
 from vericap.metrics.toolbox import wordless
 from vericap.run.analyses import LanguageModelScores
-from vericap.run.analyses.language import SHIPPED
+from vericap.run.analyses.language import RECURRENT, SHIPPED
 from vericap.text.language_model import TokenScores
 
 _MARKS = "Ġ▁"  # of tokenisers that write the blank before a token
@@ -35,12 +35,16 @@ class Lm(Metric):
             "slor", "slor: log-probability minus unigram log-probability, per token; logprob: without the latter",
             choices=("slor", "logprob"),
         ),
-        "model": Option(SHIPPED, "'coco' (shipped), folder of `vericap train lm`, or a causal LM (folder or hub name)"),
+        "model": Option(
+            SHIPPED,
+            "'coco' (shipped), 'rnn' (recurrent, as in VIFIDEL's paper), folder of `vericap train lm`, or a causal LM "
+            "(folder or hub name)",
+        ),
     }  # fmt: skip
 
     def __init__(self, *, label: str | None = None, **options: Any) -> None:
         super().__init__(label=label, **options)
-        if self.opt.model != SHIPPED:
+        if self.opt.model not in (SHIPPED, RECURRENT):
             self.languages = ()  # type: ignore[misc]  # whatever the user's model reads
 
     def scores(self, settings: Settings) -> LanguageModelScores:

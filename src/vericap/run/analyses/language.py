@@ -12,6 +12,7 @@ import numpy as np
 from vericap.core import shipped
 from vericap.core.analysis import Analysis, Key
 from vericap.core.batch import Batch
+from vericap.core.errors import MissingPart
 from vericap.core.settings import Settings
 from vericap.models import recurrent_lm
 from vericap.run.analyses.tokens import Tokens
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
     from vericap.models.causal_lm import CausalLm
     from vericap.run.runtime import Runtime
 
-SHIPPED = "coco"
+SHIPPED, RECURRENT = "coco", "rnn"
+TRAIN = "vericap train lm --kind rnn --captions captions_train2014.json.gz --output DIR"
 
 
 @dataclass(frozen=True)
 class LanguageModelScores(Analysis[Mapping[int, TokenScores]]):
     """Tokens of every candidate's text with both log-probabilities; references are not read.
 
-    `model` is "coco" (shipped), a folder of `vericap train lm`, or a causal language model (folder or hub name),
-    which cuts texts into tokens of its own.
+    `model` is "coco" (shipped), "rnn" (a recurrent network of the same captions), a folder of `vericap train lm`, or a
+    causal language model (folder or hub name), which cuts texts into tokens of its own.
     """
 
     model: str = SHIPPED
@@ -42,6 +44,8 @@ class LanguageModelScores(Analysis[Mapping[int, TokenScores]]):
         """Where the model of `vericap train lm` is; None for a causal language model."""
         if self.model == SHIPPED:
             return shipped.folder("lm")
+        if self.model == RECURRENT:
+            return _recurrent()
         found = Path(self.model).expanduser()
         return found if ngram_lm.is_model(found) or recurrent_lm.is_model(found) else None
 
@@ -63,6 +67,16 @@ class LanguageModelScores(Analysis[Mapping[int, TokenScores]]):
         from vericap.models import causal_lm
 
         return {"model": causal_lm.name(self.model)}
+
+
+def _recurrent() -> Path:
+    try:
+        return shipped.folder(recurrent_lm.PART)
+    except MissingPart as error:
+        raise MissingPart(
+            f"the recurrent language model is not in this installation; train it (some minutes): `{TRAIN}`, then "
+            "lm:model=DIR"
+        ) from error
 
 
 def open_trained(folder: Path, runtime: Runtime) -> ngram_lm.NgramModel | recurrent_lm.RecurrentLm:
