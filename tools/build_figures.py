@@ -1,8 +1,9 @@
 """Tables of the docs from what benchmarks measured: `python tools/build_figures.py [--check]` (`make figures`).
 
 A benchmark that is run with `--save` keeps its tables in benchmarks/results/NAME.json. In a page they stand between
-`<!-- figures: NAME/TABLE -->` and `<!-- end of figures -->`, with the command and the day below. `--check` changes
-nothing and fails where a page does not show what is kept.
+`<!-- figures: NAME/TABLE -->` and `<!-- end of figures -->`, with the command and the day below. A table that was never
+kept is named, and what stands there stays: an older figure, or nothing. `--check` changes nothing and fails where a
+page does not show what is kept.
 """
 
 from __future__ import annotations
@@ -26,31 +27,40 @@ def pages() -> list[Path]:
     return sorted(file for pattern in PAGES for file in TOP.glob(pattern))
 
 
-def shown(name: str, title: str) -> str:
-    """A kept table as Markdown, with how it was made."""
+def shown(name: str, title: str) -> str | None:
+    """A kept table as Markdown, with how it was made; None where there is none."""
     file = RESULTS / f"{name}.json"
-    if not file.is_file():
-        raise SystemExit(f"{file.relative_to(TOP)} is not there; run the benchmark {name} with --save")
-    kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    if title not in kept["tables"]:
-        raise SystemExit(f"{file.relative_to(TOP)} has no table '{title}'; it has {', '.join(kept['tables'])}")
-    made = kept["made"]
+    kept: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    if title not in kept:
+        return None
+    made = kept[title]["made"]
     about = f"`{made['command']}`, {made['day']}, commit {made['commit']}"
     if "speed" in made["command"]:  # what else ran matters to times alone
         about += f"; {made['processor']}, {made['cores']} cores, load {made['load']}"
-    return f"{Table.from_dict(kept['tables'][title]).markdown().strip()}\n\n{about}\n"
+    return f"{Table.from_dict(kept[title]['table']).markdown().strip()}\n\n{about}\n"
 
 
-def filled(text: str) -> str:
-    """A page with its figures made anew."""
-    return _FIGURES.sub(lambda found: f"{found[1]}{shown(found[2], found[3])}{found[4]}", text)
+def filled(text: str) -> tuple[str, list[str]]:
+    """A page with its figures made anew, and the names of those that were never kept."""
+    missing = []
+
+    def one(found: re.Match[str]) -> str:
+        table = shown(found[2], found[3])
+        if table is None:
+            missing.append(f"{found[2]}/{found[3]}")
+            return found[0]
+        return f"{found[1]}{table}{found[4]}"
+
+    return _FIGURES.sub(one, text), missing
 
 
 def main() -> int:
     check, stale = "--check" in sys.argv[1:], []
     for page in pages():
         before = page.read_text("utf-8")
-        after = filled(before)
+        after, missing = filled(before)
+        for name in missing:
+            print(f"{page.relative_to(TOP)}: {name} is not kept yet; run that benchmark with --save", file=sys.stderr)
         if before != after:
             stale.append(str(page.relative_to(TOP)))
             if not check:

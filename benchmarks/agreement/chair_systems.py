@@ -1,6 +1,6 @@
 """CHAIR of four captioning systems on COCO's Karpathy test images.
 
-    python -m benchmarks.agreement.chair_systems [--photos train2017/ [--images 1000]]
+    python -m benchmarks.agreement.chair_systems [--photos train2017/ [--images 1000]] [--save]
 
 The published protocol: what COCO's boxes (`coco/boxes_*.tsv.gz`) show or one of the five references mentions is there.
 Beside it the boxes alone and the references alone and, with photos at hand, the detector in place of the boxes: on the
@@ -20,14 +20,26 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
+from vericap.core.table import Number, Table
 from vericap.metrics.registry import make
 from vericap.run.engine import Run
 from vericap.run.results import Result
 
 SYSTEMS = ("m2_transformer", "blip2", "llava15_brief", "llava15_default")
-HEAD = "system           objects                captions  CHAIR-i  CHAIR-s  recall mentions  words"
+COLUMNS = (
+    "system",
+    "objects",
+    "captions",
+    "CHAIR-i",
+    "CHAIR-s",
+    "recall",
+    "mentions",
+    "words per caption",
+    "captions/s",
+)
 
 
 def samples_of(folder: Path, system: str, images: Sequence[str]) -> list[Sample]:
@@ -46,17 +58,22 @@ def scored(metric: str, samples: Sequence[Sample], settings: Settings) -> tuple[
     return found, len(samples) / (time.process_time() - start)
 
 
-def line(system: str, what: str, result: Result, rate: float) -> str:
+def cells(result: Result, rate: float) -> list[Number | int | str]:
+    """A row of figures; the objects invented most often come last."""
     instance, caption = result.corpus.values()
     beside = instance.beside
     invented = next(iter(result.statistics.values())).columns["hallucinated"]
     words = Counter(word for text in invented for word in text.split(", ") if word)
-    most = ", ".join(f"{word} {count}" for word, count in words.most_common(6))
-    return (
-        f"{system:16} {what:22} {instance.count:8} {float(instance):8.4f} {float(caption):8.4f} "
-        f"{beside['recall']:7.3f} {beside['mentions per caption']:8.2f} {beside['words per caption']:6.1f} "
-        f"{rate:8.0f}/s  {most}"
-    )
+    return [
+        instance.count,
+        Number(float(instance)),
+        Number(float(caption)),
+        Number(beside["recall"]),
+        Number(beside["mentions per caption"], digits=2),
+        Number(beside["words per caption"], digits=1),
+        Number(rate, digits=0),
+        ", ".join(f"{word} {count}" for word, count in words.most_common(6)),
+    ]
 
 
 def agreement(one: Result, two: Result) -> float:
@@ -80,22 +97,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=Path)
     parser.add_argument("--images", type=int, default=1000)
+    add_save(parser)
     args = parser.parse_args()
     folder = data_folder() / "coco"
-    print(HEAD)
     sources = {
         "boxes + references": f"chair:objects={folder}",
         "boxes": f"chair:objects={folder}:references=false",
         "references": "chair:objects=references",
         "boxes + refs, distinct": f"chair:objects={folder}:count=distinct",
     }
+    systems = Table([*COLUMNS, "invented most"], digits=3, keys=2)
     for system in SYSTEMS:
         samples = samples_of(folder, system, [])
         for what, metric in sources.items():
-            print(line(system, what, *scored(metric, samples, Settings())), flush=True)
+            systems.add(system, what, *cells(*scored(metric, samples, Settings())))
+    tables = {"systems": systems}
     if args.photos:
         images = photos_of(folder, args.photos, args.images)
-        print(f"detector beside gold boxes, {len(images)} images of the set with both")
+        about = (
+            f"{len(images)} images of the set with boxes and a photo; alike: share of mentions that both judge alike"
+        )
+        seen_by = tables["detector"] = Table([*COLUMNS, "alike"], digits=3, keys=2, notes=[about])
         for system in SYSTEMS:
             samples = samples_of(folder, system, images)
             settings = Settings(images=args.photos)
@@ -103,9 +125,9 @@ def main() -> None:
                 gold, rate = scored(f"chair:objects={folder}{rest}", samples, settings)
                 seen, slow = scored(f"chair:objects=detector{rest}", samples, settings)
                 name = "" if rest else " + references"
-                print(line(system, f"boxes{name}", gold, rate))
-                print(line(system, f"detector{name}", seen, slow))
-                print(f"{'':16} verdicts of mentions that agree: {agreement(gold, seen):.3f}", flush=True)
+                seen_by.add(system, f"boxes{name}", *cells(gold, rate)[:-1], None)
+                seen_by.add(system, f"detector{name}", *cells(seen, slow)[:-1], Number(agreement(gold, seen)))
+    tell("benchmarks.agreement.chair_systems", tables, save=args.save)
 
 
 if __name__ == "__main__":

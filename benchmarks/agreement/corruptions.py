@@ -1,6 +1,7 @@
 """How often does each metric see that a caption was made wrong?
 
-    python -m benchmarks.agreement.corruptions [--captions 500] [--references 4] [--references 0] [--metrics NAME ...]
+    python -m benchmarks.agreement.corruptions [--captions 500] [--references 4] [--references 0]
+        [--metrics NAME ...] [--save]
 
 Flickr8k dev captions against the same captions with one claim changed (see `vericap.graphs.corruptions`): an object,
 an attribute, a relation or a number replaced, content words shuffled, subject and object swapped. Share of pairs in
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from benchmarks.library.runs import photos, scored, short, usable
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
@@ -65,7 +67,7 @@ def seen(scores: np.ndarray) -> float:
     return 100 * float(np.where(right == wrong, 0.5, right > wrong).mean())
 
 
-def table(names: list[str], made: dict[str, list], references: int, settings: Settings) -> str:
+def table(names: list[str], made: dict[str, list], references: int, settings: Settings) -> Table:
     kinds = [kind for kind in made if made[kind]]
     sets = [samples_of(made[kind], references) for kind in kinds]
     good, left_out = usable(names, sets[0][0], settings)
@@ -75,7 +77,7 @@ def table(names: list[str], made: dict[str, list], references: int, settings: Se
     for name, parts in scored(sets, good, settings).items():
         shown.add(short(name), *map(seen, parts))
     shown.notes = [f"Pairs: {counts}; one standard error is at most 50 / sqrt(pairs). Chance is 50.", *left_out]
-    return shown.markdown()
+    return shown
 
 
 def main() -> None:
@@ -87,6 +89,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
     parser.add_argument("--examples", type=int, default=0, help="print some pairs of each kind and stop")
     parser.add_argument("--cache", type=Path)
+    add_save(parser)
     args = parser.parse_args()
     made = cases(args.captions, seed=args.seed, split=args.split)
     if args.examples:
@@ -95,8 +98,11 @@ def main() -> None:
                 print(f"- {kind}: {right} -> {wrong}")
         return
     settings = photos(data_folder() / "flickr8k" / "Images", cache=args.cache)
-    for references in args.references or [4, 0]:
-        print(table(args.metrics, made, references, settings), flush=True)
+    tables = {
+        f"{references} references": table(args.metrics, made, references, settings)
+        for references in args.references or [4, 0]
+    }
+    tell("benchmarks.agreement.corruptions", tables, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Agreement of the image metrics with people: Flickr8k-Expert (tau-c) and the PASCAL-50S pairs (both labels).
 
-    python -m benchmarks.agreement.image_agreement --metrics vse reo tiger [--references 5] [--json FILE]
+    python -m benchmarks.agreement.image_agreement --metrics vse reo tiger [--references 5] [--json FILE] [--save]
     python -m benchmarks.agreement.image_agreement --trained DIR [--metrics reo-relevance:truth=image:model=FOLDER]
 
 --trained names the output of `vericap train backbone`: its backbone looks at the photos (features are kept in DIR) and
@@ -20,7 +20,10 @@ import numpy as np
 
 from benchmarks.library.data import data_folder
 from benchmarks.library.judged import GROUPS, expert, pascal
+from benchmarks.library.results import add_save, tell
+from benchmarks.library.runs import short
 from vericap.core.settings import Settings
+from vericap.core.table import Number, Table
 from vericap.metrics.registry import resolve
 from vericap.run.engine import Run
 from vericap.vision.images import find, load_image
@@ -60,6 +63,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1, help="random draws of PASCAL-50S references")
     parser.add_argument("--trained", type=Path, metavar="DIR", help="another backbone with its encoder")
     parser.add_argument("--json", type=Path)
+    add_save(parser)
     args = parser.parse_args()
     given = args.metrics or ([f"vse:model={args.trained / 'vse'}"] if args.trained else list(GROUPS_OF))
     names = [name for group in given for name in GROUPS_OF.get(group, [group])]
@@ -77,8 +81,12 @@ def main() -> None:
         for name, found in runs.items():
             for group in (*GROUPS, "mean"):
                 table[name][f"{label} {group}"] = float(np.mean([run[group] for run in found]))
+    shown = Table(["metric", *next(iter(table.values()))], digits=1)
+    shown.notes.append("PASCAL-50S: HC, HI, HM, MM and their mean, by the label of 48 votes and by that of 11")
     for name, row in table.items():
-        print(name, " ".join(f"{key} {value:.1f}" for key, value in row.items()))
+        shown.add(f"`{short(name)}`", *map(Number, row.values()))
+    title = "trained" if args.trained else "agreement"
+    tell("benchmarks.agreement.image_agreement", {title: shown}, save=args.save)
     if args.json:
         args.json.write_text(json.dumps(table, indent=1))
 

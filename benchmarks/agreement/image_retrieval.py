@@ -1,6 +1,6 @@
 """Retrieval of the image models: R@1/5/10 both ways, every image with every caption.
 
-    python -m benchmarks.agreement.image_retrieval [--models vse scan] [--set flickr8k-test] [--images 1000]
+    python -m benchmarks.agreement.image_retrieval [--models vse scan] [--set flickr8k-test] [--images 1000] [--save]
     python -m benchmarks.agreement.image_retrieval --set karpathy-test --photos train2017/
 
 Flickr8k dev and test: 1,000 photos with 5 captions each. Karpathy test: those of the 5,000 photos that are in --photos,
@@ -17,9 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
+from benchmarks.library.runs import short
 from vericap.core.batch import Batch
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
+from vericap.core.table import Number, Table
 from vericap.models import faier
 from vericap.models.faier_plus.scorer import FaierPlusScorer, ReadTexts
 from vericap.run.analyses import (
@@ -114,17 +117,20 @@ def main() -> None:
     parser.add_argument("--photos", type=Path, help="folder of the COCO photos")
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--models", nargs="+", default=["vse", "scan"], help="NAME, or NAME=FOLDER of a trained one")
+    add_save(parser)
     args = parser.parse_args()
     data, folder = chosen(args)
     keys, captions = data.keys[: args.images], data.captions[: args.images]
     samples = [Sample(f"{key}-{k}", text, (), key) for key, five in zip(keys, captions) for k, text in enumerate(five)]
     batch = Batch.of(samples, Settings(images=folder, progress=True))
-    print(f"{args.set}: {len(keys)} photos, {len(samples)} captions")
-    print("| model | i2t R@1 | R@5 | R@10 | t2i R@1 | R@5 | R@10 |\n|---|---|---|---|---|---|---|")
+    about = f"{args.set}: {len(keys)} photos, {len(samples)} captions; image to text, text to image"
+    table = Table(["model", *(f"{way} R@{rank}" for way in ("i2t", "t2i") for rank in (1, 5, 10))], digits=1)
+    table.notes.append(about)
     for given in args.models:
         name, _, model = given.partition("=")
         scores = MODELS[name](batch, model or "default")[:, batch.candidates]
-        print(f"| {given} |", " | ".join(f"{value:.1f}" for value in recall(scores).values()), "|", flush=True)
+        table.add(short(given), *map(Number, recall(scores).values()))
+    tell("benchmarks.agreement.image_retrieval", {args.set: table}, save=args.save)
 
 
 if __name__ == "__main__":

@@ -28,15 +28,18 @@ def add_save(parser: argparse.ArgumentParser) -> None:
 def tell(name: str, tables: Mapping[str, Table], *, save: bool) -> None:
     """Print tables by name, and keep them where asked for.
 
-    A kept table is shown in the docs between `<!-- figures: NAME/TABLE -->` and `<!-- end of figures -->`.
+    Tables that another run of the same benchmark kept (other options, another day) stay beside them, each with how it
+    was made. A kept table is shown in the docs between `<!-- figures: NAME/TABLE -->` and `<!-- end of figures -->`.
     """
     for title, table in tables.items():
         print(f"{title}\n\n{table}\n", flush=True)
     if save:
         FOLDER.mkdir(exist_ok=True)
-        kept = {"made": circumstances(name), "tables": {title: table.as_dict() for title, table in tables.items()}}
-        text = json.dumps(kept, ensure_ascii=False, indent=1)
-        (FOLDER / f"{name.rpartition('.')[2]}.json").write_text(text + "\n", encoding="utf-8")
+        file = FOLDER / f"{name.rpartition('.')[2]}.json"
+        kept = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+        made = circumstances(name)
+        kept |= {title: {"made": made, "table": table.as_dict()} for title, table in tables.items()}
+        file.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def circumstances(name: str) -> dict[str, Any]:

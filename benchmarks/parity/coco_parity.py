@@ -1,6 +1,6 @@
 """Compare vericap with the live COCO tool (pycocoevalcap 1.2, needs Java), caption by caption.
 
-    python -m benchmarks.parity.coco_parity            # everything, about 5 minutes
+    python -m benchmarks.parity.coco_parity [--save]   # everything, about 5 minutes
     python -m benchmarks.parity.coco_parity --images 2000 --only tokens,val2014
 
 Tokens: number of captions with different tokens. Scores: largest difference per caption and of the corpus.
@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks.library import corpora
+from benchmarks.library.results import add_save, tell
 from vericap.core.samples import Sample
+from vericap.core.table import Number, Table
 from vericap.metrics import registry
 from vericap.run.engine import Run
 from vericap.text import ptb
@@ -40,8 +42,8 @@ def token_sets() -> Iterator[tuple[str, list[str]]]:
         yield f"Karpathy test, {system}", list(corpora.karpathy(system)[0].values())
 
 
-def compare_tokens(limit: int | None) -> None:
-    print("| captions | number | different tokens |\n|---|---|---|")
+def compare_tokens(limit: int | None) -> Table:
+    table = Table(["captions", "number", "different tokens"])
     for name, captions in token_sets():
         captions = captions[:limit]
         theirs = tool_tokens(captions)
@@ -49,7 +51,8 @@ def compare_tokens(limit: int | None) -> None:
         ours = ptb.tokens(captions, following=following)
         different = sum(" ".join(ours[i]) != line for i, line in enumerate(theirs))
         different += len(captions) - len(theirs)
-        print(f"| {name} | {len(captions):,} | {different} |", flush=True)
+        table.add(name, len(captions), different)
+    return table
 
 
 def tool_scores(candidates: dict[str, str], references: dict[str, list[str]], names: list[str]) -> Scores:
@@ -105,14 +108,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, help="use the first N captions / images only")
     parser.add_argument("--only", default="", help="comma-separated: tokens, val2014, a system, flickr8k-expert")
     parser.add_argument("--no-meteor", action="store_true", help="leave METEOR out (the tool takes minutes for it)")
+    add_save(parser)
     args = parser.parse_args()
     wanted = set(filter(None, args.only.split(",")))
     names = available([name for name in NAMES if not (args.no_meteor and name == "meteor")])
-    if not wanted or "tokens" in wanted:
-        compare_tokens(args.images)
-        print()
-    print("Largest difference per caption / of the corpus score\n")
-    print(f"| set | captions | {' | '.join(names)} | tool s | vericap s |\n|{'---|' * (len(names) + 4)}")
+    tables = {"tokens": compare_tokens(args.images)} if not wanted or "tokens" in wanted else {}
+    about = "largest difference of a caption's score / of the corpus score"
+    table = Table(["set", "captions", *names, "tool s", "vericap s"], digits=2, notes=[about])
     for name, load in score_sets(args.images):
         if wanted and name not in wanted:
             continue
@@ -126,8 +128,10 @@ def main() -> None:
         ours = our_scores(candidates, references, names)
         end = time.perf_counter()
         cells = [f"{np.abs(ours[n][1] - theirs[n][1]).max():.1e} / {abs(ours[n][0] - theirs[n][0]):.1e}" for n in names]
-        times = f"{middle - start:.1f} | {end - middle:.2f}"
-        print(f"| {name} | {len(candidates):,} | {' | '.join(cells)} | {times} |", flush=True)
+        table.add(name, len(candidates), *cells, Number(middle - start), Number(end - middle))
+    if table.rows:
+        tables["scores"] = table
+    tell("benchmarks.parity.coco_parity", tables, save=args.save)
 
 
 if __name__ == "__main__":

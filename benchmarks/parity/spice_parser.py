@@ -2,7 +2,7 @@
 
 Ours are written in the original's habits first: compounds apart, sides of things as objects, talk of the picture kept.
 
-    python -m benchmarks.parity.spice_parser [--part dev|test] [--disagreements]
+    python -m benchmarks.parity.spice_parser [--part dev|test] [--disagreements] [--save]
 
 The golden captions (VERICAP_GOLDEN) are halved by a checksum of their ids. Rules were
 developed on `dev`, and on 82 of the 6,687 captions of `test` (all COCO), none of them in the hand-checked set.
@@ -24,6 +24,8 @@ sys.path.insert(0, str(ROOT / "tests" / "graphs"))
 
 from tuple_sets import KINDS, Agreement, Tuples, comparable, complete, hand_checked, in_old_habits
 
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Number, Table
 from vericap.graphs.english import parse_many
 
 
@@ -36,13 +38,12 @@ def part_of(record: dict[str, Any]) -> str:
     return "test" if zlib.crc32(f"{record['source']}:{record['id']}".encode()) % 2 else "dev"
 
 
-def show(title: str, found: Agreement) -> None:
+def show(table: Table, title: str, found: Agreement) -> None:
     for kind in (*KINDS, "all"):
-        precision, recall, f1 = found.scores(kind)
-        print(f"{title:<28} {kind:<10} P {precision:.3f}  R {recall:.3f}  F1 {f1:.3f}")
+        table.add(title, kind, *map(Number, found.scores(kind)))
 
 
-def against_original(part: str) -> list[tuple[dict[str, Any], Tuples, Tuples]]:
+def against_original(table: Table, part: str) -> list[tuple[dict[str, Any], Tuples, Tuples]]:
     records = [record for record in golden("captions") if part_of(record) == part]
     graphs = parse_many((record["caption"] for record in records), talk=True)
     found, by_source, pairs = Agreement(), {}, []
@@ -51,9 +52,9 @@ def against_original(part: str) -> list[tuple[dict[str, Any], Tuples, Tuples]]:
         found.add(ours, theirs)
         by_source.setdefault(record["source"], Agreement()).add(ours, theirs)
         pairs.append((record, ours, theirs))
-    show(f"original, {part} ({len(records)})", found)
+    show(table, f"ours against the original, {part} ({len(records)})", found)
     for source, own in by_source.items():
-        print(f"  {source:<26} all        F1 {own.scores()[2]:.3f}")
+        table.add(f"the same, {source}", "all", *map(Number, own.scores()))
     return pairs
 
 
@@ -73,17 +74,17 @@ def hand_rows() -> list[tuple[str, Tuples, Tuples, Tuples]]:
     ]
 
 
-def against_hand() -> None:
+def against_hand(table: Table) -> None:
     ours, theirs = Agreement(), Agreement()
     rows = hand_rows()
     for _, mine, other, true in rows:
         ours.add(mine, true)
         theirs.add(other, true)
-    show(f"hand-checked ({len(rows)}), ours", ours)
-    show(f"hand-checked ({len(rows)}), original", theirs)
+    show(table, f"ours, hand-checked ({len(rows)})", ours)
+    show(table, f"the original, hand-checked ({len(rows)})", theirs)
 
 
-def who_is_right() -> None:
+def who_is_right() -> Table:
     """Of the tuples only one side has on the hand-checked captions, how many are true, by kind."""
     counts: Counter[tuple[str, str]] = Counter()
     right: Counter[tuple[str, str]] = Counter()
@@ -93,10 +94,11 @@ def who_is_right() -> None:
                 key = (kind_of_disagreement(item, caption, rest), side)
                 counts[key] += 1
                 right[key] += item in true
-    print("\nWho is right, on the hand-checked captions (true tuples of those only one side has):")
+    sides = ("ours", "original")
+    table = Table(["kind", *sides], notes=["true ones of the tuples that only one side has, hand-checked captions"])
     for kind in sorted({kind for kind, _ in counts}):
-        parts = [f"{side} {right[kind, side]:>3} of {counts[kind, side]:>3}" for side in ("ours", "original")]
-        print(f"  {kind:<56} {'   '.join(parts)}")
+        table.add(kind, *(f"{right[kind, side]} of {counts[kind, side]}" for side in sides))
+    return table
 
 
 def kind_of_disagreement(item: tuple[str, ...], caption: str, other: Tuples) -> str:
@@ -150,12 +152,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("dev", "test"), default="test")
     parser.add_argument("--disagreements", action="store_true")
+    add_save(parser)
     args = parser.parse_args()
-    pairs = against_original(args.part)
-    against_hand()
+    table = Table(["tuples", "kind", "precision", "recall", "F1"], digits=3, keys=2)
+    pairs = against_original(table, args.part)
+    against_hand(table)
+    tables = {"tuples": table}
     if args.disagreements:
         disagreements(pairs)
-        who_is_right()
+        tables["who is right"] = who_is_right()
+    tell("benchmarks.parity.spice_parser", tables, save=args.save)
 
 
 if __name__ == "__main__":

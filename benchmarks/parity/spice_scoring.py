@@ -1,6 +1,6 @@
 """Is SPICE's scoring stage equal to the original's, fed with the original's own proposals?
 
-    python -m benchmarks.parity.spice_scoring
+    python -m benchmarks.parity.spice_scoring [--save]
 
 Every row of the golden sets is scored from the golden proposals of its candidate and references; counts, precision,
 recall and F of all categories are compared.
@@ -8,11 +8,14 @@ recall and F of all categories are compared.
 
 from __future__ import annotations
 
+import argparse
 import json
 from typing import Any
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from benchmarks.parity.spice_parser import golden
+from vericap.core.table import Number, Table
 from vericap.graphs.spice import ReferenceGraph, SpiceScore
 from vericap.text.ptb import tokens
 
@@ -85,13 +88,16 @@ def compare(name: str, known: dict[str, list[list[str]]]) -> tuple[int, int, int
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_save(parser)
+    args = parser.parse_args()
+    table = Table(["set", "rows", "equal %", "with all sub-scores %", "without golden proposals"], digits=2)
     known = proposals()
     for name in ("flickr8k_expert", "pascal50s", "coco_m2_transformer", "coco_llava15_default"):
         compared, equal, everywhere, lacking = compare(name, known)
-        print(
-            f"{name:<22} rows {compared:>5}  equal {100 * equal / compared:.2f} %  "
-            f"with all sub-scores {100 * everywhere / compared:.2f} %  without golden proposals {lacking}"
-        )
+        shares = [Number(100 * part / compared) for part in (equal, everywhere)]
+        table.add(name, compared, *shares, lacking)
+    tell("benchmarks.parity.spice_scoring", {"rows": table}, save=args.save)
 
 
 if __name__ == "__main__":

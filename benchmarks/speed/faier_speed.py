@@ -1,6 +1,7 @@
 """Speed and memory of FAIEr: a training step against a loop over pairs, scoring with images encoded, memory.
 
     python -m benchmarks.speed.faier_speed [--parts step,scoring,memory] [--metrics faier faier-plus] [--threads 1]
+        [--save]
 
 step      one training step (forward, hardest-negative loss, backward) over all image-caption pairs of a batch, against
           the same scores pair by pair: once with everything computed for every pair, once with encodings shared and
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from benchmarks.library.runs import photos, short, usable
 from benchmarks.speed.spice_memory import captions as coco_captions
 from benchmarks.speed.spice_memory import resident
@@ -262,12 +264,13 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=5000)
     parser.add_argument("--images", type=int, default=200)
     parser.add_argument("--captions", type=int, default=20_000, help="captions of the memory part")
+    add_save(parser)
     args = parser.parse_args()
     unknown = [name for name in args.parts.split(",") if name not in PARTS]
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
-    for name in args.parts.split(","):
-        print(PARTS[name](args).markdown(), flush=True)
+    tables = {name: PARTS[name](args) for name in args.parts.split(",")}
+    tell("benchmarks.speed.faier_speed", tables, save=args.save)
 
 
 if __name__ == "__main__":

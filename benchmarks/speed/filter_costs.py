@@ -12,6 +12,7 @@ import argparse
 import time
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from vericap.core.analysis import Key, closure
 from vericap.core.batch import Batch
 from vericap.core.samples import Sample
@@ -63,6 +64,7 @@ def measured(key: Key, warm: Batch, batch: Batch, runtime: Runtime) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=int, default=40)
+    add_save(parser)
     args = parser.parse_args()
     settings = Settings(images=data_folder() / "flickr8k" / "Images", cache="off")
     drawn = samples(args.captions + WARM)
@@ -74,7 +76,7 @@ def main() -> None:
         table.add(
             f"{type(key).__name__} {getattr(key, 'encoder', '')}".strip(), key.index, spent, float(milliseconds(key))
         )
-    print(table.text())
+    tell("benchmarks.speed.filter_costs", {"analyses": table}, save=args.save)
 
 
 if __name__ == "__main__":

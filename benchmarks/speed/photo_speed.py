@@ -1,7 +1,8 @@
 """Photos of 640 px through the image metrics: an older commit against the working tree, in turns in one run.
 
     git worktree add /tmp/before 418499a && (cd /tmp/before && python setup.py build_ext --inplace)
-    VERICAP_DATA=DIR python -m benchmarks.speed.photo_speed --before /tmp/before [--images 2000] [--output FILE]
+    VERICAP_DATA=DIR python -m benchmarks.speed.photo_speed --before /tmp/before [--images 2000]
+        [--output FILE] [--save]
 
 There are no photos of 640 px at hand, so Flickr8k's are enlarged, with grain, to JPEG files of about 100 kB. Each
 version has a process of its own, one thread; they score `vse`, REO and `faier-plus` on a hundred photos at a time, in
@@ -184,23 +185,23 @@ def compare(before: Version, after: Version, names: list[str], scratch: Path) ->
     return found
 
 
-def show(found: dict[str, Any]) -> None:
+def table_of(found: dict[str, Any]) -> Any:
+    """Where the time of a photo goes; imported here, because the older version may lack the table's module."""
+    from vericap.core.table import Number, Table
+
     before, after = found["before_ms"], found["after_ms"]
-    print(
-        f"{METRICS} on {found['photos']} photos, processor time of one: before {before:.2f} ms, after {after:.2f} ms,"
-    )
-    print(
-        f"ratio {before / after:.2f}; scores differ by at most {found['largest_difference_of_scores']:.1e}; features:"
-    )
-    print(
-        f"1 - cosine at most {found['largest_distance_of_features']:.1e}, {100 * found['equal_features']:.2f} % equal"
-    )
     one, two = found["stages"]
-    print("\n| step | before, ms | after, ms |\n|---|---|---|")
+    table = Table(["step", "before ms", "after ms"], digits=2)
     for step in one:
-        print(f"| {step} | {one[step]:.2f} | {two[step]:.2f} |")
-    print(f"| metrics, cache | {before - sum(one.values()):.2f} | {after - sum(two.values()):.2f} |")
-    print(f"| all | {before:.2f} | {after:.2f} |")
+        table.add(step, Number(one[step]), Number(two[step]))
+    table.add("metrics, cache (what is left)", Number(before - sum(one.values())), Number(after - sum(two.values())))
+    table.add("all", Number(before), Number(after))
+    table.notes = [
+        f"{METRICS} on {found['photos']} photos, processor time of one; {before / after:.2f} times as fast",
+        f"scores differ by at most {found['largest_difference_of_scores']:.1e}; features: 1 - cosine at most "
+        f"{found['largest_distance_of_features']:.1e}, {100 * found['equal_features']:.2f} % equal",
+    ]
+    return table
 
 
 def main() -> None:
@@ -209,6 +210,7 @@ def main() -> None:
     parser.add_argument("--after", type=Path, default=ROOT, help="another checkout than this one")
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--output", type=Path, help="JSON of the figures")
+    parser.add_argument("--save", action="store_true", help="keep the tables in benchmarks/results, for the docs")
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -227,7 +229,9 @@ def main() -> None:
         found = compare(versions[0], versions[1], names, Path(scratch))
         for version in versions:
             version.close()
-    show(found)
+    from benchmarks.library.results import tell  # not where an older version works, see `table_of`
+
+    tell("benchmarks.speed.photo_speed", {"steps": table_of(found)}, save=args.save)
     if args.output:
         args.output.write_text(json.dumps(found, indent=1) + "\n")
 

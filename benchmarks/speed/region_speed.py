@@ -1,6 +1,6 @@
 """Speed and memory of region features and of the metrics that read them.
 
-    python -m benchmarks.speed.region_speed --parts extract --photos train2017/ [--images 1000]
+    python -m benchmarks.speed.region_speed --parts extract --photos train2017/ [--images 1000] [--save]
     python -m benchmarks.speed.region_speed --parts open pairs memory [--store-images 120000] [--pairs 20000]
 
 extract: photos per second into a store, one process and two. The other parts use a store made here of random features
@@ -24,9 +24,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.library.corpora import coco_captions
+from benchmarks.library.results import add_save, tell
 from vericap.cli import main as vericap
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
+from vericap.core.table import Number, Table
 from vericap.metrics.registry import resolve
 from vericap.run.engine import Run
 from vericap.vision.regions import Extractor
@@ -43,7 +45,9 @@ def memory() -> dict[str, float]:
     return {name: int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
 
 
-def extract(photos: Path, images: int, work: Path) -> None:
+def extract(photos: Path, images: int, work: Path) -> Table:
+    """Photos per second into a store."""
+    table = Table(["processes", "photos", "photos per second", "per processor second"], digits=1)
     files = sorted(photos.iterdir())[:images]
     chosen = work / "photos"
     chosen.mkdir()
@@ -55,8 +59,9 @@ def extract(photos: Path, images: int, work: Path) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             vericap(["features", str(chosen), "--output", str(target), "--workers", str(processes)])
         seconds, busy = time.perf_counter() - started, time.process_time() - used
-        alone = f", {len(files) / busy:.1f} per processor second" if processes == 1 else ""
-        print(f"extraction, {processes} process(es): {len(files) / seconds:.1f} photos/s{alone}", flush=True)
+        alone = Number(len(files) / busy if processes == 1 else None)  # of others' time nothing is known here
+        table.add(processes, len(files), Number(len(files) / seconds), alone)
+    return table
 
 
 def made_store(folder: Path, images: int) -> None:
@@ -69,13 +74,16 @@ def made_store(folder: Path, images: int) -> None:
             writer.add(f"{number:012d}", block[number % 256], extractor.windows)
 
 
-def opening(folder: Path) -> None:
+def opening(folder: Path) -> Table:
+    """Milliseconds to open a store."""
     times = []
     for _ in range(5):
         started = time.perf_counter()
         store = FeatureStore(folder)
         times.append(time.perf_counter() - started)
-    print(f"opening a store of {len(store):,} images: {1000 * min(times):.1f} ms", flush=True)
+    table = Table(["images of the store", "opened in ms"], digits=1)
+    table.add(len(store), Number(1000 * min(times)))
+    return table
 
 
 def samples(count: int, per_image: int) -> list[Sample]:
@@ -93,16 +101,17 @@ def scored(names: str, count: int, folder: Path, workers: int) -> tuple[float, f
     return time.perf_counter() - started, time.process_time() - used
 
 
-def pairs(folder: Path, count: int) -> None:
+def pairs(folder: Path, count: int) -> Table:
+    """Caption-image pairs per second from a store."""
+    table = Table(["metrics", "workers", "pairs", "pairs per second", "per processor second"], digits=0, keys=2)
     for title, names in METRICS.items():
-        seconds, busy = scored(names, count, folder, 1)
-        rates = f"{count / seconds:,.0f} pairs/s, {count / busy:,.0f} per processor second"
-        print(f"{title}, one worker: {rates}", flush=True)
-        seconds, _ = scored(names, count, folder, 2)
-        print(f"{title}, two workers: {count / seconds:,.0f} pairs/s", flush=True)
+        for workers in (1, 2):
+            seconds, busy = scored(names, count, folder, workers)
+            table.add(title, workers, count, Number(count / seconds), Number(count / busy if workers == 1 else None))
+    return table
 
 
-def flat(folder: Path) -> None:
+def flat(folder: Path) -> Table:
     """Memory over all images of the store, in one run."""
     given = samples(len(FeatureStore(folder)), 1)
     names = ",".join(METRICS.values())
@@ -123,12 +132,13 @@ def flat(folder: Path) -> None:
     watcher.join()
     end = time.perf_counter()
     seen.append((end, memory()))
-    print(f"{len(given):,} pairs, {names}: {len(given) / (end - started):,.0f} pairs/s", flush=True)
+    table = Table(["of the way %", "MB", "without mapped files MB", "most so far"], digits=0)
+    table.notes.append(f"{len(given):,} pairs, {names}: {len(given) / (end - started):,.0f} pairs per second")
     for share in (0.25, 0.5, 1.0):
-        span = [found for at, found in seen if at <= started + share * (end - started)]
+        span = [found for at, found in seen if at <= started + share * (end - started)] or [seen[0][1]]
         most = max(found["RssAnon"] for found in span)
-        print(f"  {100 * share:.0f} %: {span[-1]['VmRSS']:.0f} MB, without mapped files {span[-1]['RssAnon']:.0f} MB")
-        print(f"    most so far, without mapped files: {most:.0f} MB", flush=True)
+        table.add(round(100 * share), *map(Number, (span[-1]["VmRSS"], span[-1]["RssAnon"], most)))
+    return table
 
 
 def main() -> None:
@@ -139,22 +149,25 @@ def main() -> None:
     parser.add_argument("--store-images", type=int, default=120_000, help="images of the made store")
     parser.add_argument("--pairs", type=int, default=100_000)
     parser.add_argument("--work", type=Path, help="where the made store goes (36 kB an image)")
+    add_save(parser)
     args = parser.parse_args()
+    tables: dict[str, Table] = {}
     work = Path(tempfile.mkdtemp(dir=args.work))
     try:
         if "extract" in args.parts:
             if args.photos is None:
                 sys.exit("name the folder of the photos with --photos")
-            extract(args.photos, args.images, work)
+            tables["extract"] = extract(args.photos, args.images, work)
         if {"open", "pairs", "memory"} & set(args.parts):
             made_store(work / "store", max(args.store_images, args.pairs // PER_IMAGE))
         for part, function in (("open", opening), ("memory", flat)):
             if part in args.parts:
-                function(work / "store")
+                tables[part] = function(work / "store")
         if "pairs" in args.parts:
-            pairs(work / "store", args.pairs)
+            tables["pairs"] = pairs(work / "store", args.pairs)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    tell("benchmarks.speed.region_speed", tables, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast `vericap serve` answers, and whether it bears twenty clients at once.
 
-    python -m benchmarks.speed.serve_load latency             # one client: new photos, then new captions of a known one
+    python -m benchmarks.speed.serve_load latency [--save]    # one client: new photos, then new captions of a known one
     python -m benchmarks.speed.serve_load load --seconds 60   # twenty clients: answers, errors, memory of the server
 
 Photos are random parts of the bundled ones, enlarged or reduced to 640 pixels, so that each is new to the server. It
@@ -28,7 +28,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from benchmarks.library.results import add_save, tell
 from vericap.core.shipped import ROOT
+from vericap.core.table import Number, Table
 
 SIDE = 640
 CLIENTS, PHOTOS = 20, 40
@@ -118,7 +120,9 @@ def work(pid: int) -> float:
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def latency(times: int) -> None:
+def latency(times: int) -> Table:
+    """Milliseconds of a request, for a new photo and for one that was seen before."""
+    table = Table(["request", "a new caption of", "median ms", "95 % ms", "of processor ms"], digits=0, keys=2)
     draw = random.Random(0)
     with serving() as (port, pid):
         for path in ("/check", "/view"):
@@ -130,11 +134,12 @@ def latency(times: int) -> None:
                 before = work(pid)
                 spent = sorted(good(port, path, image, caption(draw)) for image in images)
                 own = (work(pid) - before) / times
-                shown = f"{statistics.median(spent):.0f} ms (95 %: {spent[int(0.95 * times)]:.0f})"
-                print(f"{path}: a new caption of {what}: {shown}, {own:.0f} ms of processor")
+                table.add(f"`{path}`", what, *map(Number, (statistics.median(spent), spent[int(0.95 * times)], own)))
+    return table
 
 
-def load(seconds: float) -> None:
+def load(seconds: float) -> Table:
+    """Answers, errors and memory of the server while twenty clients ask at once."""
     counts: Counter[int] = Counter()
     spent: list[float] = []
     held: list[float] = []
@@ -161,9 +166,15 @@ def load(seconds: float) -> None:
         for thread in threads:
             thread.join()
     total = sum(counts.values())
-    print(f"{CLIENTS} clients, {seconds:.0f} s: {total} answers ({total / seconds:.1f} a second), {dict(counts)}")
-    print(f"an answer takes {statistics.median(spent):.0f} ms (95 %: {sorted(spent)[int(0.95 * total)]:.0f})")
-    print(f"memory of the server, every {EVERY:.0f} s, in MB: {' '.join(f'{one:.0f}' for one in held)}")
+    table = Table(
+        ["clients", "seconds", "answers", "a second", "by status", "median ms", "95 % ms", "least MB", "most MB"]
+    )
+    statuses = ", ".join(f"{status}: {count}" for status, count in sorted(counts.items()))
+    times = [Number(one, digits=0) for one in (statistics.median(spent), sorted(spent)[int(0.95 * total)])]
+    memories = [Number(one, digits=0) for one in (min(held), max(held))]
+    table.add(CLIENTS, Number(seconds, digits=0), total, Number(total / seconds, digits=1), statuses, *times, *memories)
+    table.notes.append(f"memory every {EVERY:.0f} s, in MB: {' '.join(f'{one:.0f}' for one in held)}")
+    return table
 
 
 def main() -> None:
@@ -171,11 +182,10 @@ def main() -> None:
     parser.add_argument("what", choices=("latency", "load"))
     parser.add_argument("--times", type=int, default=40, metavar="N", help="requests of a kind (40)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="N", help="of load (60)")
+    add_save(parser)
     args = parser.parse_args()
-    if args.what == "latency":
-        latency(args.times)
-    else:
-        load(args.seconds)
+    table = latency(args.times) if args.what == "latency" else load(args.seconds)
+    tell("benchmarks.speed.serve_load", {args.what: table}, save=args.save)
 
 
 if __name__ == "__main__":

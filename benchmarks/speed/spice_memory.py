@@ -1,6 +1,6 @@
 """Does memory stay flat while captions stream through the parser?
 
-    python -m benchmarks.speed.spice_memory [--captions 600000]
+    python -m benchmarks.speed.spice_memory [--captions 600000] [--save]
 
 Captions of COCO train2014 and val2014; current memory is printed every tenth of the way.
 """
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Number, Table
 from vericap.graphs.english import iterate
 
 
@@ -36,14 +38,18 @@ def resident() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=int, default=600_000)
-    count = parser.parse_args().captions
+    add_save(parser)
+    args = parser.parse_args()
+    count = args.captions
+    table = Table(["captions so far", "MB", "per CPU second"], digits=0)
     begun = time.process_time()
     for number, _ in enumerate(iterate(captions()), 1):
         if number % max(count // 10, 1) == 0:
             rate = number / (time.process_time() - begun)
-            print(f"{number:>8} captions  {resident():.0f} MB  {rate:.0f} per CPU second", flush=True)
+            table.add(number, Number(resident()), Number(rate))
         if number == count:
             break
+    tell("benchmarks.speed.spice_memory", {"memory": table}, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Cost and memory of `vericap score` from ten thousand to ten million captions, with a plot.
 
     VERICAP_DATA=DIR python -m benchmarks.speed.stream_scale [--sizes 10000,50000,1000000] [--metrics classics,vifidel]
-        [--workers 2] [--work DIR] [--output FILE.json] [--plot FILE.png]
+        [--workers 2] [--work DIR] [--output FILE.json] [--plot FILE.png] [--save]
 
 Captions are real ones of COCO (train and val 2014), repeated: the captions of one photo in a drawn order, four of them
 references; the candidate is the fifth, or, for every third one, a caption of another photo. With --mix the captions of
@@ -24,6 +24,8 @@ from typing import Any
 
 from benchmarks.library import corpora
 from benchmarks.library.measuring import measured
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Number, Table
 
 SETS = {"classics": "bleu-4,rouge-l,cider-d", "vifidel": "bleu-4,rouge-l,cider-d,vifidel"}
 LABELS = ("person", "dog", "car", "chair", "bottle", "cat", "bicycle", "bench", "bird", "cup")
@@ -60,6 +62,23 @@ def measure(path: Path, metrics: str, workers: int, output: Path) -> dict[str, A
     return {**found, "largest_mb": used.largest / 1e6, "table": used.printed}
 
 
+def table_of(rows: list[dict[str, Any]]) -> Table:
+    """What was measured, one row a run."""
+    columns = [
+        "captions",
+        "metrics",
+        "processor us each",
+        "captions/s on two cores",
+        "MB together",
+        "MB of the largest",
+    ]
+    table = Table(columns, digits=0, keys=2)
+    for row in rows:
+        figures = (row["cpu_us"], row["two_cores_per_s"], row["together_mb"], row["largest_mb"])
+        table.add(row["captions"], SETS[row["set"]].replace(",", ", "), *map(Number, figures))
+    return table
+
+
 def plot(rows: list[dict[str, Any]], target: Path) -> None:
     """Cost and memory over size."""
     import matplotlib
@@ -93,6 +112,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="folder for made captions and outputs (default: a temporary one)")
     parser.add_argument("--output", type=Path, help="JSON of the rows; those it holds are not measured again")
     parser.add_argument("--plot", type=Path)
+    add_save(parser)
     args = parser.parse_args()
     grouped: dict[str, list[str]] = {}
     for split in ("train", "val"):
@@ -118,8 +138,10 @@ def main() -> None:
                 if args.output:
                     args.output.write_text(json.dumps(rows, indent=1))
             path.unlink(missing_ok=True)
+    rows.sort(key=lambda row: row["captions"])
+    tell("benchmarks.speed.stream_scale", {"sizes": table_of(rows)}, save=args.save)
     if args.plot:
-        plot(sorted(rows, key=lambda row: row["captions"]), args.plot)
+        plot(rows, args.plot)
 
 
 if __name__ == "__main__":

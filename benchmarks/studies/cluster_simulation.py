@@ -1,6 +1,7 @@
 """A cluster on paper: how long 100 million pairs take when nodes differ, and fail.
 
     python -m benchmarks.studies.cluster_simulation [--pairs 100000000] [--milliseconds 20] [--nodes 32] [--cores 16]
+        [--save]
 
 An event simulation of what the engines do. `queue` is `--engine ray`: a free worker takes the next shard, and what a
 lost node had in hand goes back to the queue. `shares` is `--shard i/n`: every node has its own shards, and goes on with
@@ -18,6 +19,7 @@ import statistics
 from collections import deque
 from dataclasses import dataclass, field
 
+from benchmarks.library.results import add_save, tell
 from vericap.core.table import Table
 
 HOUR = 3600.0
@@ -150,6 +152,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=32)
     parser.add_argument("--cores", type=int, default=16)
     parser.add_argument("--draws", type=int, default=5)
+    add_save(parser)
     args = parser.parse_args()
     cores = args.nodes * args.cores
     ideal = args.pairs * args.milliseconds / 1000 / cores / HOUR
@@ -170,7 +173,7 @@ def main() -> None:
                 idle = 1 - (statistics.mean(run.busy + run.lost for run in runs)) / spent
                 name = f"{failure:.0f} h" if failure else "never"
                 table.add(name, policy, records, hours, hours / ideal, 100 * lost, 100 * idle)
-    print(table.text())
+    tell("benchmarks.studies.cluster_simulation", {"engines": table}, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The caption encoder beside gte-small in one run: speed, size, agreement with people, and general English.
 
-    python -m benchmarks.studies.encoder_student FOLDER [FOLDER ...] --work DIR [--wordnet WHEEL] [--judged]
+    python -m benchmarks.studies.encoder_student FOLDER [FOLDER ...] --work DIR [--wordnet WHEEL] [--judged] [--save]
 
 FOLDER is what `vericap train encoder` writes. Scores are those of the metric `sentence`: the mean cosine to five
 references after centring. Without --judged only what training may look at is measured: CxC caption pairs of images
@@ -21,6 +21,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.library.data import data_folder
 from benchmarks.library.judged import Preferred, Rated, crowd, expert, pascal
+from benchmarks.library.results import add_save, tell
 from vericap.core import shipped
 from vericap.core.keys import content_key
 from vericap.core.samples import Sample
@@ -148,6 +149,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--wordnet", help="folder or wheel with WordNet's data files")
     parser.add_argument("--judged", action="store_true", help="Flickr8k-Expert, -CF, PASCAL-50S and the systems too")
+    add_save(parser)
     args = parser.parse_args()
     teacher = Kept(args.work)
     captions = [text for five in data.flickr8k(data_folder() / "flickr8k", "dev").captions for text in five]
@@ -168,11 +170,11 @@ def main() -> None:
             own |= likeness(encode, teacher, general, "general")
         own |= states(network, captions[2000:2300])
         rows[name] = own | (judged(encode) if args.judged else {})
-    table = Table(["figure", *rows], title="caption encoders")
+    table = Table(["figure", *(Path(name).name for name in rows)])
     for figure in rows["gte-small"]:
         values = [row[figure] for row in rows.values()]
         table.add(figure, *(value if isinstance(value, str) else f"{value:.3f}" for value in values))
-    print(table.text())
+    tell("benchmarks.studies.encoder_student", {"encoders": table}, save=args.save)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`vericap filter` on pairs of which a third have another photo's caption: what is kept, and what the cascade saves.
 
-    python -m benchmarks.studies.filter_pairs --metric vse --pairs 20000
+    python -m benchmarks.studies.filter_pairs --metric vse --pairs 20000 [--save]
     python -m benchmarks.studies.filter_pairs --metric vse --pairs 600 --cascade 'vse>=0.3 & chair==0'
     python -m benchmarks.studies.filter_pairs --metric vse --pairs 600 --soiled
 
@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from vericap.core.settings import Settings
 from vericap.core.table import Table
 from vericap.core.typing import Bools, Floats
@@ -90,6 +91,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cascade", metavar="EXPRESSION", help="a condition to run with and without the cascade")
     parser.add_argument("--soiled", action="store_true", help="the same captions with &nbsp; for blanks, and cleaned")
+    add_save(parser)
     args = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -100,15 +102,19 @@ def main() -> None:
         _, seconds, rows = filtered(file, folder, f"top:0.6667:{args.metric}", cascade=False)
         scores = np.array([np.nan if row[args.metric] is None else row[args.metric] for row in rows], dtype=np.float64)
         right = np.array([row["right"] == 1 for row in rows])
-        print(f"{args.metric}: {args.pairs} pairs, {int((~right).sum())} with another photo's caption, {seconds:.1f} s")
-        print(quality(scores, right, lower=make(args.metric).direction == "lower").text())
+        table = quality(scores, right, lower=make(args.metric).direction == "lower")
+        wrong, each = int((~right).sum()), 1000 * seconds / args.pairs
+        told = f"{args.pairs:,} pairs, {wrong:,} with another photo's caption; {each:.1f} ms of processor a pair"
+        table.notes.append(told)
+        tables = {args.metric: table}
         if args.cascade:
-            report_cascade(file, folder, args.cascade)
+            tables["cascade"] = cascaded(file, folder, args.cascade)
         if args.soiled:
-            report_soiled(file, folder, args.metric)
+            tables[f"{args.metric} soiled"] = soiled(file, folder, args.metric)
+        tell("benchmarks.studies.filter_pairs", tables, save=args.save)
 
 
-def report_cascade(file: Path, folder: Path, keep: str) -> None:
+def cascaded(file: Path, folder: Path, keep: str) -> Table:
     """Time and records scored, with and without; what is kept must be the same."""
     table = Table(["cascade", "seconds", "kept", "scored"], title=keep, digits=1)
     found = {}
@@ -118,10 +124,10 @@ def report_cascade(file: Path, folder: Path, keep: str) -> None:
         scored = ", ".join(f"{label} {count}" for label, count in outcome.summary.scored.items())
         table.add("yes" if cascade else "no", seconds, outcome.summary.kept, scored)
     table.notes.append("the same records are kept and rejected" if found[True] == found[False] else "RESULTS DIFFER")
-    print(table.text())
+    return table
 
 
-def report_soiled(file: Path, folder: Path, metric: str) -> None:
+def soiled(file: Path, folder: Path, metric: str) -> Table:
     """The mean score of true captions as they are, with entities for blanks, and with these undone by `clean`."""
     true = [item for item in map(json.loads, file.open(encoding="utf-8")) if item["right"]]
     table = Table(["captions", "mean"], title=f"{metric} of {len(true)} true captions")
@@ -135,7 +141,7 @@ def report_soiled(file: Path, folder: Path, metric: str) -> None:
         other.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
         _, _, rows = filtered(other, folder, f"top:1:{metric}", clean=clean)
         table.add(name, float(np.mean([row[metric] for row in rows if row[metric] is not None])))
-    print(table.text())
+    return table
 
 
 if __name__ == "__main__":

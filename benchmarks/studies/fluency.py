@@ -1,6 +1,7 @@
 """Does `fluency` tell good captions from spoilt ones, whatever they speak of? Beside `lm` and the length alone.
 
     python -m benchmarks.studies.fluency [--captions 2000] [--metrics fluency lm lm:form=logprob] [--pascal]
+        [--save]
 
 Human captions are those of photos that neither model was trained on: Flickr8k's dev photos and COCO's val2014 photos
 outside `never_train_image_ids.txt`. Spoilt ones are made from them. Per kind of error: the area under the curve of all
@@ -22,8 +23,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks.library.data import data_folder
-from benchmarks.library.judged import pascal
+from benchmarks.library.judged import GROUPS, pascal
+from benchmarks.library.results import add_save, tell
 from vericap.core.samples import Sample
+from vericap.core.table import Number, Table
 from vericap.metrics.registry import make
 from vericap.models import fluency
 from vericap.models.fluency_words import begins_with_vowel, sentences
@@ -155,21 +158,23 @@ def pairs(good: np.ndarray, bad: np.ndarray) -> float:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def errors_table(human: list[list[str]], metrics: Sequence[str]) -> None:
+def errors_table(human: list[list[str]], metrics: Sequence[str]) -> Table:
     texts = [" ".join(words) for words in human]
     good = {metric: score(metric, texts) for metric in metrics}
-    print("error".ljust(22) + "count".rjust(6) + "".join(f"{metric:>18}" for metric in metrics) + "   (area pairs)")
+    about = "area under the curve, and the share of captions that score above their own spoilt copy, x100"
+    table = Table(["error", "captions", *(f"`{metric}`" for metric in metrics)], notes=[about])
     for name, spoil in spoilers(1).items():
         made = [(row, found) for row, words in enumerate(human) if (found := spoil(words)) and found != words]
         rows, bad = [row for row, _ in made], [" ".join(words) for _, words in made]
         cells = []
         for metric in metrics:
             values = score(metric, bad)
-            cells.append(f"{area(good[metric], values):11.1f} {pairs(good[metric][rows], values):6.1f}")
-        print(name.ljust(22) + f"{len(bad):6}" + "".join(cells), flush=True)
+            cells.append(f"{area(good[metric], values):.1f} ({pairs(good[metric][rows], values):.1f})")
+        table.add(name, len(bad), *cells)
+    return table
 
 
-def reliability_table(human: list[list[str]]) -> None:
+def reliability_table(human: list[list[str]]) -> Table:
     """Values against what they claim: the chance that a text is a person's, where as many are spoilt."""
     dice, kinds = random.Random(3), list(spoilers(4).values())[5:]
     spoilt: list[list[str]] = []
@@ -180,17 +185,18 @@ def reliability_table(human: list[list[str]]) -> None:
         spoilt.append(made)
     values = score("fluency", [" ".join(words) for words in (*human, *spoilt)])
     right = np.arange(len(values)) < len(human)
-    print("value         texts  mean value  share of people's")
+    table = Table(["value", "texts", "mean value", "share that people wrote"], digits=2)
     for low in np.arange(0, 1, 0.1):
         inside = (values >= low) & (values < low + 0.1 + (low > 0.85))
         if inside.any():
-            claimed, true = values[inside].mean(), right[inside].mean()
-            print(f"{low:.1f} to {low + 0.1:.1f} {inside.sum():8}{claimed:12.2f}{true:19.2f}")
+            claimed, true = float(values[inside].mean()), float(right[inside].mean())
+            table.add(f"{low:.1f} to {low + 0.1:.1f}", int(inside.sum()), Number(claimed), Number(true))
     told = 100 * ((values >= 0.5) == right).mean()
-    print(f"told apart at .5: {told:.1f} %, Brier score {np.mean((values - right) ** 2):.3f}")
+    table.notes.append(f"told apart at .5: {told:.1f} %, Brier score {np.mean((values - right) ** 2):.3f}")
+    return table
 
 
-def style_table(human: list[list[str]]) -> None:
+def style_table(human: list[list[str]]) -> Table:
     plain = [" ".join(words) for words in human]
     values = score("fluency", plain)
     styles: dict[str, Callable[[str], str]] = {
@@ -198,12 +204,14 @@ def style_table(human: list[list[str]]) -> None:
         "Title Case": str.title,
         "capitals": str.upper,
     }
+    table = Table(["style", "mean absolute change", "above .1 in %"])
     for name, style in styles.items():
         change = np.abs(score("fluency", [style(text) for text in plain]) - values)
-        print(f"{name:12}: mean absolute change {change.mean():.4f}, above .1 in {100 * (change > 0.1).mean():.1f} %")
+        table.add(name, Number(float(change.mean())), Number(100 * float((change > 0.1).mean()), digits=1))
+    return table
 
 
-def content_table(human: list[list[str]], metrics: Sequence[str]) -> None:
+def content_table(human: list[list[str]], metrics: Sequence[str]) -> Table:
     """How much a score moves, in units of itself and of its standard deviation over human captions."""
     dice = random.Random(2)
     edits: dict[str, Spoiler] = {
@@ -211,30 +219,47 @@ def content_table(human: list[list[str]], metrics: Sequence[str]) -> None:
         "rare object": lambda words: exchanged(words, RARE, dice),
         "false phrase": lambda words: [*words, *dice.choice(PHRASES).split()],
     }
+    columns = [
+        "metric",
+        "change",
+        "captions",
+        "mean absolute change",
+        "in standard deviations",
+        "mean",
+        "falls by .1 in %",
+    ]
+    table = Table(columns, keys=2, notes=["standard deviations: those of the metric over human captions"])
     for metric in metrics:
         spread = score(metric, [" ".join(words) for words in human]).std()
         for name, edit in edits.items():
             made = [(" ".join(words), " ".join(found)) for words in human if (found := edit(words))]
             moved = score(metric, [two for _, two in made]) - score(metric, [one for one, _ in made])
-            change, mean = np.abs(moved).mean(), moved.mean()
-            print(
-                f"{metric:18} {name:14} {len(made):5} captions: mean absolute change {change:.4f} "
-                f"({change / spread:.2f} standard deviations of human captions), mean {mean:+.4f}, "
-                f"falls by more than .1 in {100 * (moved < -0.1).mean():.1f} %"
-            )
+            change, falls = float(np.abs(moved).mean()), 100 * float((moved < -0.1).mean())
+            beside = [Number(change / spread, digits=2), Number(float(moved.mean())), Number(falls, digits=1)]
+            table.add(f"`{metric}`", name, len(made), Number(change), *beside)
+    return table
 
 
-def long_table() -> None:
-    """Long descriptions: whole, with one sentence scrambled, with one sentence said again."""
+def long_descriptions() -> list[str]:
+    """Texts of more than two sentences."""
     texts = [json.loads(line)["caption"] for line in (data_folder() / "mhal/dev.jsonl").read_text("utf-8").splitlines()]
-    texts = [text for text in texts if len(sentences(text)) > 2]
+    return [text for text in texts if len(sentences(text)) > 2]
+
+
+def long_table() -> Table:
+    """Long descriptions: whole, with one sentence scrambled, with one sentence said again."""
+    texts = long_descriptions()
     whole = score("fluency", texts)
-    print(f"long descriptions (mhal/dev, {len(texts)}): quantiles 5 25 50 75 %", np.quantile(whole, QUANTILES).round(3))
+    table = Table(["spoilt", "lower in %", "mean"], notes=[f"{len(texts)} long descriptions (mhal/dev)"])
+    table.add("nothing", None, Number(float(whole.mean()), digits=3))
     for name, place in (("first", 0), ("middle", None), ("last", -1)):
         spoilt = score("fluency", [scrambled_sentence(text, place) for text in texts])
-        print(f"  {name} sentence scrambled: lower in {pairs(whole, spoilt):.1f} %, mean {spoilt.mean():.3f}")
+        lower = Number(pairs(whole, spoilt), digits=1)
+        table.add(f"{name} sentence scrambled", lower, Number(float(spoilt.mean()), digits=3))
     again = score("fluency", [f"{text} {text[sentences(text)[0].start : sentences(text)[0].end]}." for text in texts])
-    print(f"  first sentence again at the end: lower in {pairs(whole, again):.1f} %, mean {again.mean():.3f}")
+    lower = Number(pairs(whole, again), digits=1)
+    table.add("first sentence again at the end", lower, Number(float(again.mean()), digits=3))
+    return table
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75)
@@ -247,11 +272,20 @@ def scrambled_sentence(text: str, place: int | None) -> str:
     return text[: one.start] + " ".join(random.Random(len(text)).sample(words, len(words))) + text[one.end :]
 
 
-def machine_table() -> None:
+def writers_table(human: list[list[str]]) -> Table:
+    """Values of captions that people and machines wrote."""
+    table = Table(["captions of", "number", *(f"{100 * share:.0f} %" for share in QUANTILES)], digits=3)
+
+    def add(who: str, texts: Sequence[str]) -> None:
+        values = np.quantile(score("fluency", texts), QUANTILES).tolist()
+        table.add(who, len(texts), *map(Number, values))
+
+    add("people", [" ".join(words) for words in human])
     for name in ("m2_transformer", "blip2", "llava15_brief", "llava15_default"):
         rows = json.loads((data_folder() / f"coco/karpathy_test_{name}.json").read_text("utf-8"))[:1000]
-        values = score("fluency", [row["caption"] for row in rows])
-        print(f"{name:18} quantiles 5 25 50 75 %", np.quantile(values, QUANTILES).round(3))
+        add(name, [row["caption"] for row in rows])
+    add("long descriptions (mhal/dev)", long_descriptions())
+    return table
 
 
 def cases() -> Iterator[str]:
@@ -277,22 +311,26 @@ def main() -> None:
     parser.add_argument("--captions", type=int, default=2000)
     parser.add_argument("--metrics", nargs="*", default=["fluency", "lm", "lm:form=logprob"])
     parser.add_argument("--pascal", action="store_true", help="PASCAL-50S too")
+    add_save(parser)
     args = parser.parse_args()
     human = human_captions(args.captions)
-    values = score("fluency", [" ".join(words) for words in human])
-    print(f"{len(human)} human captions: quantiles 5 25 50 75 %", np.quantile(values, QUANTILES).round(3))
-    errors_table(human, [*args.metrics, "length"])
-    reliability_table(human)
-    style_table(human)
-    content_table(human, args.metrics)
-    long_table()
-    machine_table()
+    tables = {
+        "errors": errors_table(human, [*args.metrics, "length"]),
+        "reliability": reliability_table(human),
+        "style": style_table(human),
+        "content": content_table(human, args.metrics),
+        "long": long_table(),
+        "writers": writers_table(human),
+    }
+    tables["writers"].notes.append(f"{speed(human):,.0f} captions per core second")
     print(*cases(), sep="\n")
-    print(f"{speed(human):,.0f} captions per core second")
     if args.pascal:
         judged = pascal()
+        tables["PASCAL-50S"] = Table(["metric", *GROUPS, "mean"], digits=1)
         for metric in args.metrics:
-            print(metric, judged.accuracy(score(metric, [sample.candidate for sample in judged.samples])))
+            found = judged.accuracy(score(metric, [sample.candidate for sample in judged.samples]))
+            tables["PASCAL-50S"].add(f"`{metric}`", *map(Number, found.values()))
+    tell("benchmarks.studies.fluency", tables, save=args.save)
 
 
 if __name__ == "__main__":

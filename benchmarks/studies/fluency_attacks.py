@@ -1,6 +1,6 @@
 """Can `fluency` be gamed as a reward? Texts nobody would write, by hand and by search for what scores high.
 
-    python -m benchmarks.studies.fluency_attacks [--model default] [--texts 40] [--steps 60]
+    python -m benchmarks.studies.fluency_attacks [--model default] [--texts 40] [--steps 60] [--save]
 
 By hand: repeated phrases, chains of places, lists, filler, moulds filled again and again, foreign and made-up words, at
 growing length. By search: random words, and captions some of whose words were replaced, are changed word by word (48
@@ -16,7 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.library.results import add_save, tell
 from benchmarks.studies.fluency import human_captions, score
+from vericap.core.table import Number, Table
 from vericap.models import fluency
 from vericap.train.fluency.search import Search
 
@@ -75,17 +77,23 @@ def main() -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--texts", type=int, default=40)
     parser.add_argument("--steps", type=int, default=60)
+    add_save(parser)
     args = parser.parse_args()
     model, human = fluency.load(args.model), human_captions(1000)
+    tricks = Table(["trick", "twice", "4 times", "8 times", "14 times"], digits=3)
     for name, texts in families():
-        print(name.ljust(28), *(f"{one.value:.3f}" for one in model.texts(texts)))
+        tricks.add(name, *(Number(one.value) for one in model.texts(texts)))
+    tricks.notes.append("one word, foreign: four texts instead")
     search = Search(model.lexicon, human, random.Random(5))
     found = [climbed(model, search, search.start(), args.steps) for _ in range(args.texts)]
     before, after, texts = (list(column) for column in zip(*found))
     usual = score("lm", [" ".join(words) for words in human])
     judged = score("lm", texts)
-    print(f"search: {len(found)} texts, mean {np.mean(before):.3f} before, {np.mean(after):.3f} after; "
-          f"`lm` of what was found {judged.mean():.2f}, of human captions {usual.mean():.2f}")  # fmt: skip
+    searched = Table(
+        ["texts", "mean before", "mean after", "`lm` of what was found", "`lm` of human captions"], digits=3
+    )
+    searched.add(len(found), *(Number(float(np.mean(one))) for one in (before, after, judged, usual)))
+    tell("benchmarks.studies.fluency_attacks", {"tricks": tricks, "search": searched}, save=args.save)
     for value, text in sorted(zip(after, texts))[:: max(1, len(texts) // 12)]:
         print(f"  {value:.3f} {text}")
 

@@ -1,6 +1,6 @@
 """Mutated inputs through all readers: no traceback, no hang, memory bounded.
 
-    python -m benchmarks.studies.fuzz_readers [--inputs 100000] [--seed 0] [--seconds 10] [--keep DIR]
+    python -m benchmarks.studies.fuzz_readers [--inputs 100000] [--seed 0] [--seconds 10] [--keep DIR] [--save]
 
 Real files of every format are made once (JSONL, JSON, COCO, CSV, TSV, text, UTF-16, gzip, Parquet, Arrow, tar, xlsx),
 then changed: bytes flipped, cut, doubled, swapped with pieces of other files, numbers replaced by huge ones, texts by
@@ -32,7 +32,9 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from benchmarks.library.results import add_save, tell
 from vericap.core.errors import VericapError
+from vericap.core.table import Table
 from vericap.io import load
 from vericap.io.kinds import FORMATS
 
@@ -171,6 +173,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=10, help="for one input, at the most")
     parser.add_argument("--megabytes", type=int, default=1500, help="of the process, at the most")
     parser.add_argument("--keep", type=Path, help="where inputs that broke something are kept")
+    add_save(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGALRM, too_long)
     counts: Counter[str] = Counter()
@@ -190,7 +193,10 @@ def main() -> int:
                     args.keep.mkdir(parents=True, exist_ok=True)
                     (args.keep / f"{number}-{shown}").write_bytes(data)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"{args.inputs} inputs: {dict(counts)}; peak {peak} MB; {time.perf_counter() - start:.0f} s")
+    table = Table(["inputs", "read", "refused with a reason", "broken", "most MB", "seconds"])
+    outcomes = [counts[outcome] for outcome in ("read", "refused", "broken")]
+    table.add(args.inputs, *outcomes, peak, round(time.perf_counter() - start))
+    tell("benchmarks.studies.fuzz_readers", {"inputs": table}, save=args.save)
     return 1 if findings or peak > args.megabytes else 0
 
 

@@ -1,6 +1,6 @@
 """Kill a run at random moments, resume it each time, and compare its files with those of an uninterrupted run.
 
-    python -m benchmarks.studies.kill_runs [--kills 20] [--captions 30000] [--seed 0]
+    python -m benchmarks.studies.kill_runs [--kills 20] [--captions 30000] [--seed 0] [--save]
 
 The parent and its workers are killed in turns with SIGKILL at moments drawn over the length of a run; every kill is
 followed by the same command with --resume, until it is done. Outputs of all formats must be equal byte for byte. The
@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benchmarks.library.results import add_save, tell
+from vericap.core.table import Table
 
 WORDS = ("a", "the", "red", "dog", "cat", "man", "runs", "sleeps", "on", "under", "green", "grass", "street", "bus")
 
@@ -61,6 +64,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--captions", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=0)
+    add_save(parser)
     args = parser.parse_args()
     rng, wrong, killed = random.Random(args.seed), 0, 0
     with tempfile.TemporaryDirectory() as name:
@@ -91,7 +95,9 @@ def main() -> int:
             last = start(resumed)
             last.communicate()
             wrong += compared(folder, kind, last)
-    print(f"{killed} kills, {wrong} findings")
+    table = Table(["captions", "kills", "files that differ, tracebacks or bad ends"])
+    table.add(args.captions, killed, wrong)
+    tell("benchmarks.studies.kill_runs", {"kills": table}, save=args.save)
     return 1 if wrong else 0
 
 

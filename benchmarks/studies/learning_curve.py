@@ -1,6 +1,6 @@
 """Does more data still pay? Human agreement and retrieval against the number of COCO photos trained on.
 
-    python -m benchmarks.studies.learning_curve --work WORK --output runs/curve [--sizes 5000 10000 ...]
+    python -m benchmarks.studies.learning_curve --work WORK --output runs/curve [--sizes 5000 10000 ...] [--save]
 
 WORK is the folder `vericap train backbone` kept its files in: lower maps of the COCO photos (coco-256.npy) and caption
 vectors (coco-captions.npy, dev-captions.npy), and the rounded lower blocks the maps were made with (lower.onnx): the
@@ -21,9 +21,11 @@ import numpy as np
 
 from benchmarks.library.data import data_folder
 from benchmarks.library.judged import expert, pascal
+from benchmarks.library.results import add_save, tell
 from vericap.core import onnx
 from vericap.core.batch import Batch
 from vericap.core.samples import Sample
+from vericap.core.table import Number, Table
 from vericap.metrics.vse import Vse
 from vericap.run.analyses import PhotoRegions, Regions, RegionVectors, Sentences, VseWeights
 from vericap.run.plan import analysed
@@ -179,6 +181,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, help="photos of dev and test to use (all)")
     parser.add_argument("--picture", type=Path, default=Path("docs/pictures/learning-curve.png"))
     parser.add_argument("--quiet", action="store_true")
+    add_save(parser)
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     maps = np.load(args.maps or args.work / "coco-256.npy", mmap_mode="r", allow_pickle=False)
@@ -195,9 +198,10 @@ def main() -> None:
     windows = network.of_maps(maps[: max(sizes)], "coco", args.threads)
     judges = Judges(network, args.threads, args.images)
     rows = [trained(size, (VseSource(windows, captions), validation), judges, args) for size in sizes]
-    print("| COCO photos |", " | ".join(COLUMNS.values()), "|\n|---|---|---|---|---|")
+    table = Table(["COCO photos", *COLUMNS.values()], digits=1)
     for row in rows:
-        print(f"| {row['photos']:,} |", " | ".join(f"{row[name]:.1f}" for name in COLUMNS), "|")
+        table.add(row["photos"], *(Number(row[name]) for name in COLUMNS))
+    tell("benchmarks.studies.learning_curve", {"sizes": table}, save=args.save)
     draw(rows, args.picture)
 
 
