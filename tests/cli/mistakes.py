@@ -110,7 +110,7 @@ WRONG_FILE = [
     mistake("meta good.jsonl", "good.jsonl: no line has a rating", "fields `rating` or `ratings`"),
     mistake("serve nosuch.json", "nosuch.json: no such file in {here}"),
     mistake("serve photos/dog.png", "photos/dog.png: is neither a report", "`vericap score --output` wrote"),
-    mistake("merge nosuch", "nosuch: no run is kept for it", "`score --shard`"),
+    mistake("merge nosuch", "nosuch: no run is kept for it", "`vericap score --shard`"),
     mistake("annotate nosuch.jsonl --images photos -o campaign", "nosuch.jsonl: no such file in {here}"),
     mistake("detect photos/dog.png --model nosuch.onnx", "nosuch.onnx: no such detector file"),
     mistake("detect good.jsonl", "good.jsonl: not an image in a known format (JPEG, PNG", code=1),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vericap.cli import main
+from vericap.cli import COMMANDS, main, parser_for, train
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mistakes import MISTAKES, Mistake, files
@@ -49,6 +49,19 @@ def test_mistakes(
     assert mistake.code == 1 or sorted(folder.iterdir()) == before  # nothing is left behind
     for advised in re.findall(r"pip install '([^'\[]+)\[(\w+)\]'", told):
         works(*advised)
+    can_be_typed(mistake.typed, told)
+
+
+def can_be_typed(typed: str, told: str) -> None:
+    """Commands and options that a message names exist, but for those that it repeats as the mistake."""
+    named = set(re.findall(r"vericap ([a-z]+)", told))
+    assert named <= {*COMMANDS, "help"}, told
+    first, second, *_ = [*typed.split(), "", ""]
+    parsers = [parser_for(command) for command in (named | {first}) & set(COMMANDS)]
+    parsers += [train.parser_of(second)] if first == "train" and second in train.MODELS else []
+    known = {option for parser in parsers for action in parser._actions for option in action.option_strings}
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", told)) - set(typed.split()):
+        assert option in known, f"{option}: {told}"
 
 
 def works(place: str, group: str) -> None:

@@ -9,6 +9,7 @@ from importlib import metadata
 
 from vericap import __version__, native
 from vericap.core import shipped
+from vericap.core.errors import install
 from vericap.core.table import Table
 from vericap.run.cache import open_cache
 
@@ -17,11 +18,15 @@ PACKAGES = {
     "numpy": ("", "everything"),
     "scipy": ("", "statistics"),
     "pyarrow": ("", "Parquet"),
+    "tqdm": ("", "progress"),
     "pillow": ("", "images"),
     "onnxruntime": ("", "the shipped networks"),
     "tokenizers": ("", "sentence encoder"),
+    "safetensors": ("", "weights"),
     "spacy": ("", "English scene graphs"),
     "matplotlib": ("figures", "figures"),
+    "pandas": ("pandas", "result.to_pandas()"),
+    "openpyxl": ("xlsx", "Excel tables"),
     "ginza": ("ja", "Japanese scene graphs"),
     "ja_ginza": ("ja", "Japanese scene graphs"),
     "torch": ("train", "training, models of your own"),
@@ -29,7 +34,7 @@ PACKAGES = {
     "ray": ("ray", "many machines"),
     "fastapi": ("serve", "web page"),
 }
-KERNELS = ("ptb", "text", "meteor", "transport")
+_TOLD = ("title", "licence", "made_by", "name")  # what a meta file says of its part, the first that it has
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         title=f"vericap {__version__}, Python {platform.python_version()}",
     )
     broken = [*_packages(table), *_models(table)]
-    for name in KERNELS:
+    for name in native.KERNELS:
         built = native.load(name) is not None
         hint = "compiled" if built else "Python twin serves, slower; install a C compiler and reinstall vericap"
         table.add(f"kernel {name}", "found" if built else "not built", hint)
@@ -58,8 +63,8 @@ def _packages(table: Table) -> list[str]:
         try:
             table.add(name, metadata.version(name), purpose)
         except metadata.PackageNotFoundError:
-            wanted = f"vericap[{group}]" if group else "vericap"
-            table.add(name, "missing" if not group else "not installed", f"{purpose}: pip install '{wanted}'")
+            advice = install(group) if group else f"pip install {name}"
+            table.add(name, "not installed" if group else "missing", f"{purpose}: {advice}")
             if not group:
                 missing.append(name)
     return missing
@@ -82,6 +87,6 @@ def _models(table: Table) -> list[str]:
         table.add(
             f"data {name}",
             state,
-            "reinstall vericap" if bad else str(meta.get("title", meta.get("licence", ""))),
+            "reinstall vericap" if bad else str(next((meta[key] for key in _TOLD if key in meta), "")),
         )
     return broken

@@ -43,13 +43,20 @@ def run(args: argparse.Namespace) -> int:
         raise UnknownName(f"no model '{args.model}' is trained here; there are: {', '.join(MODELS)}")
     if args.model != "lm":  # counting needs no torch
         require("torch", "train", "training")
+    found = parser_of(args.model).parse_args(args.rest)
+    return int(found.run(found))
+
+
+def parser_of(model: str) -> argparse.ArgumentParser:
+    """The parser of one model's options."""
     from vericap.cli.parsing import Parser
 
-    module = import_module(MODELS[args.model])
+    module = import_module(MODELS[model])
     parser = Parser(
-        prog=f"vericap train {args.model}",
+        prog=f"vericap train {model}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    return int(module.run(parser.parse_args(args.rest)))
+    parser.set_defaults(run=module.run)
+    return parser

@@ -6,6 +6,8 @@ import os
 from importlib import import_module
 from types import ModuleType
 
+KERNELS = ("ptb", "text", "meteor", "transport", "backbone", "resize")  # as setup.py builds them
+
 
 def load(name: str) -> ModuleType | None:
     """The compiled kernel `vericap.native.<name>`, or None where it was not built or is switched off."""
