@@ -98,7 +98,8 @@ def test_what_was_made_with_other_models_is_made_again(tmp_path: Path) -> None:
 
 def test_figures_of_a_page_lie_in_one_folder(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    page.results(Choices(data=tmp_path), figures=tmp_path / "pictures", chosen=CHOSEN[:1])
+    text = page.results(Choices(data=tmp_path), figures=tmp_path / "pictures", beside=tmp_path, chosen=CHOSEN[:1])
+    assert "![objects join the image](pictures/vifidel-figure-5.png)" in text
     assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["vifidel-figure-5.png"]
 
 

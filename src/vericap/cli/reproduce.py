@@ -147,7 +147,9 @@ def _all(args: argparse.Namespace, choices: Choices) -> int:
     from vericap.reproduce.page import results, write_into
 
     kept = args.resume / KEPT if args.resume else None
-    text = flags(results(choices, kept=kept, figures=args.figures, say=None if args.quiet else common.say))
+    beside = args.page.parent if args.page is not None else None
+    say = None if args.quiet else common.say
+    text = flags(results(choices, kept=kept, figures=args.figures, beside=beside, say=say))
     if args.page is None:
         print(text, end="")
     else:

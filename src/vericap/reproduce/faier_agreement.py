@@ -118,8 +118,8 @@ def _lacking(rows: Mapping[str, str | None]) -> list[str]:
         dict.fromkeys(TRAINED[label] for label, metric in rows.items() if metric is None and label in TRAINED)
     )
     notes = [f"No model was named for: {', '.join(models)}; name trained ones with `model=NAME=DIR`."] if models else []
-    others = [label for label, metric in rows.items() if metric is None and label not in TRAINED]
-    return [*notes, *([f"Not a metric of this product: {', '.join(others)}."] if others else [])]
+    starred = any(label.startswith("*") for label in rows)
+    return [*notes, *(["*: as that metric's own paper prints it."] if starred else [])]
 
 
 def by_source(data: Judgements, metrics: Sequence[str], choices: Choices) -> Table:

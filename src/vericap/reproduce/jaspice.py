@@ -14,6 +14,7 @@ from vericap.core.errors import InputError, MissingPart, VericapError
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.table import Cell, Number, Table
+from vericap.meta.catalogue import installed
 from vericap.meta.datasets.common import json_file
 from vericap.meta.evaluation import evaluate
 from vericap.meta.failure_cases import failures
@@ -24,7 +25,7 @@ from vericap.meta.published import paper_values
 from vericap.meta.scoring import metrics_of, score
 from vericap.meta.translations import translated
 from vericap.reproduce.agreement import agreements
-from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, printed, raw, share, sources
+from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, missing_note, printed, raw, share, sources
 
 STATISTICS = {"pearson": "pearson", "spearman": "spearman", "kendall": "tau-b"}
 BASELINES = {"BLEU": "bleu-4", "ROUGE": "rouge-l", "METEOR": "meteor", "CIDEr": "cider-d", "JaSPICE": "jaspice"}
@@ -92,10 +93,12 @@ def table_4(choices: Choices) -> Outcome:
 
 def _translated(name: str, table: str, choices: Choices) -> Outcome:
     if choices.translations is None:
-        raise MissingPart(
+        wanted = [] if name in installed(choices.data) else [missing_note(name)]
+        needed = (
             f"{table} needs translations of all captions into English; give a file of JSON lines with 'text' and "
             "'translation' with `translations=FILE`"
         )
+        raise MissingPart("\n".join([needed, *wanted]))
     loaded, absent = _data(name, choices)
     tables = []
     for key, data in loaded.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ def results(
     *,
     kept: Path | None = None,
     figures: Path | None = None,
+    beside: Path | None = None,
     say: Callable[[str], None] | None = None,
     chosen: Sequence[Experiment] = EXPERIMENTS,
 ) -> str:
@@ -39,6 +41,7 @@ def results(
     kept : folder in which finished experiments are kept; those that are there are not run again, unless models have
         changed since.
     figures : folder for the figures.
+    beside : folder of the page, from which it finds them.
     say : called with a line whenever an experiment is begun.
     chosen : experiments; all by default.
     """
@@ -55,7 +58,7 @@ def results(
                 keep(one, found, kept, choices)
         outcomes[one] = found
     head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
-    return "\n".join([head, *(_section(one, found) for one, found in outcomes.items())])
+    return "\n".join([head, *(_section(one, found, beside) for one, found in outcomes.items())])
 
 
 def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
@@ -139,12 +142,13 @@ def _weights(meta: Path) -> Any:
     return json.loads(meta.read_text("utf-8")).get("files") if meta.is_file() else None
 
 
-def _section(one: Experiment, found: Outcome | str) -> str:
+def _section(one: Experiment, found: Outcome | str, beside: Path | None) -> str:
     head = f"### {one.name}: {one.title}\n\n`vericap reproduce {one.name}`\n"
     if isinstance(found, str):
         return f"{head}\nNot run here:\n\n" + "\n".join(f"    {line}" for line in found.splitlines()) + "\n"
     tables = "\n".join(_table(table) for table in found.tables)
-    drawn = "".join(f"\nFigure: `{path.name}`\n" for path in found.figures)
+    where = [os.path.relpath(path, beside) if beside else path.name for path in found.figures]
+    drawn = "".join(f"\n![{one.title}]({Path(path).as_posix()})\n" for path in where)
     return f"{head}\n{tables}{drawn}"
 
 
