@@ -23,6 +23,8 @@ from vericap.run.plan import analysed
 from vericap.run.results import Result
 from vericap.text.tokens import tokenize
 
+__all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]
+
 Captions = Mapping[Any, Sequence[Any]]
 
 # SPICE's categories: the original's name -> ours
@@ -38,9 +40,25 @@ CATEGORIES = {
 
 
 class PTBTokenizer:
-    """Captions by image -> tokenised captions by image."""
+    """Captions by image -> tokenised captions by image, to the letter as the tool's Java program cuts them.
+
+    Examples
+    --------
+    >>> PTBTokenizer().tokenize({7: [{"caption": "A dog's ball."}]})
+    {7: ["a dog 's ball"]}
+    """
 
     def tokenize(self, captions_for_image: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[Any, list[str]]:
+        """Captions with their words split by blanks, small and without marks.
+
+        Parameters
+        ----------
+        captions_for_image : id -> list of {"caption": ...}.
+
+        Returns
+        -------
+        dict : id -> list of texts.
+        """
         texts = [str(item["caption"]) for items in captions_for_image.values() for item in items]
         tokens = iter(tokenize(texts, "ptb"))
         return {key: [" ".join(next(tokens)) for _ in items] for key, items in captions_for_image.items()}
@@ -73,21 +91,49 @@ class CocoScorer:
         return Run(resolve(self.metrics), Settings(tokenizer="none", df=self.df)).score(samples(gts, res))
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
+        """The corpus score and the scores of the images.
+
+        Parameters
+        ----------
+        gts : id -> tokenised references.
+        res : id -> a list with one tokenised candidate.
+
+        Returns
+        -------
+        tuple : corpus score, scores of the images in the order of `gts`; the types are the original's.
+        """
         result = self._result(gts, res)
         name = self.metrics[0]
         return float(result.corpus[name]), result[name]
 
     def method(self) -> str:
+        """The name that the tool prints."""
         return self.title
 
 
 class Bleu(CocoScorer):
+    """BLEU-1 to BLEU-n; lists of n in place of single scores.
+
+    Parameters
+    ----------
+    n : int
+        The longest n-gram.
+
+    Examples
+    --------
+    >>> gts = {1: ["a dog runs on the grass"], 2: ["two cats sleep on a bed"]}
+    >>> corpus, each = Bleu(2).compute_score(gts, {1: ["a dog runs on grass"], 2: ["two cats sleep"]})
+    >>> [round(value, 3) for value in corpus], len(each), len(each[0])
+    ([0.607, 0.554], 2, 2)
+    """
+
     title = "Bleu"
 
     def __init__(self, n: int = 4) -> None:
         self.metrics = tuple(f"bleu-{order}" for order in range(1, n + 1))
 
     def compute_score(self, gts: Captions, res: Captions, verbose: int = 0) -> tuple[Any, Any]:
+        """As for other scorers, with a list for each n; `verbose` is taken and ignored."""
         result = self._result(gts, res)
         return (
             [float(result.corpus[name]) for name in self.metrics],
@@ -96,6 +142,15 @@ class Bleu(CocoScorer):
 
 
 class Rouge(CocoScorer):
+    """ROUGE-L.
+
+    Examples
+    --------
+    >>> value, each = Rouge().compute_score({1: ["a dog runs"]}, {1: ["a dog runs"]})
+    >>> value, each.tolist()
+    (1.0, [1.0])
+    """
+
     title = "Rouge"
     metrics = ("rouge-l",)
 
@@ -105,6 +160,7 @@ class Cider(CocoScorer):
 
     Parameters
     ----------
+    test, refs : as in the original, which does not use them either.
     n, sigma : as in the original, where no other values than 4 and 6 work as described.
     df : where document frequencies come from: "corpus" (the references of the call, as in the original), "coco-val", or
         a file of `vericap df`, as a reward for self-critical training needs it.
@@ -132,10 +188,20 @@ class Cider(CocoScorer):
 
 
 class Meteor(CocoScorer):
+    """METEOR 1.5 for English, without Java; the images' scores are a list.
+
+    Examples
+    --------
+    >>> value, each = Meteor().compute_score({1: ["a dog runs"]}, {1: ["a dog runs"]})
+    >>> round(value, 3), len(each)
+    (1.0, 1)
+    """
+
     title = "METEOR"
     metrics = ("meteor",)
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
+        """As for other scorers."""
         value, scores = super().compute_score(gts, res)
         return value, scores.tolist()
 
@@ -146,12 +212,19 @@ class Spice(CocoScorer):
     As in the original, images come in the order of their sorted ids, and each has a dict of categories:
     `scores[0]["All"]["f"]`, with precision `pr`, recall `re` and the counts `tp`, `fp` and `fn`; NaN where neither the
     candidate nor a reference says anything of the kind.
+
+    Examples
+    --------
+    >>> value, each = Spice().compute_score({1: ["a brown dog runs on grass"]}, {1: ["a dog runs"]})
+    >>> each[0]["All"]["f"] == value, each[0]["Object"]["pr"]
+    (True, 1.0)
     """
 
     title = "SPICE"
     metrics = ("spice",)
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
+        """The corpus score, and a dict of categories for each image, by sorted ids."""
         value, _ = super().compute_score(gts, res)
         ordered = {key: gts[key] for key in sorted(gts)}
         return value, spice_categories(samples(ordered, res), Settings(tokenizer="none"))
@@ -180,8 +253,21 @@ def _counted(counts: Counts) -> dict[str, float]:
 class COCOEvalCap:
     """Evaluate results as the COCO tool does: `COCOEvalCap(coco, coco_result).evaluate()`.
 
-    `coco` and `coco_result` are pycocotools objects, or anything with `imgToAnns`, or dicts
-    image id -> list of {"caption": ...}.
+    Parameters
+    ----------
+    coco : references: a pycocotools object, anything with `imgToAnns`, or a dict image id -> list of {"caption": ...}.
+    coco_result : results in one of the same forms.
+    metrics : names of metrics; all that the tool prints without them.
+
+    Examples
+    --------
+    >>> references = {7: [{"caption": "A dog runs."}, {"caption": "The dog is running."}]}
+    >>> evaluation = COCOEvalCap(references, {7: [{"caption": "a dog runs"}]}, metrics=["bleu-1", "rouge-l"])
+    >>> evaluation.evaluate()
+    Bleu_1: 1.000
+    ROUGE_L: 1.000
+    >>> evaluation.imgToEval[7]["image_id"]
+    7
     """
 
     # metric -> the name the COCO tool prints

@@ -78,7 +78,21 @@ class VericapFilter:
 
 
 def register(name: str = "vericap_filter") -> type:
-    """Make the filter known to Data-Juicer; the class, which its recipes then name."""
+    """Make the filter known to Data-Juicer, whose recipes then name it.
+
+    Parameters
+    ----------
+    name : of the operator in recipes.
+
+    Returns
+    -------
+    type : the operator, a filter of ours and of Data-Juicer's.
+
+    Examples
+    --------
+    >>> register()  # doctest: +SKIP
+    <class 'vericap.integrations.data_juicer.VericapFilter'>
+    """
     try:
         from data_juicer.ops import base_op as ops
     except ImportError as error:

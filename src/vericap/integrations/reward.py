@@ -23,6 +23,8 @@ from vericap.core.typing import Floats
 from vericap.metrics.registry import Wanted, canonical
 from vericap.run.suspicious_texts import CHAT, THINKING
 
+__all__ = ["Reward", "plain_caption", "reward"]
+
 COLUMNS = {"references": "references", "image": "image", "objects": "objects"}
 
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -70,7 +72,22 @@ def reward(
 
 
 class Reward:
-    """Completions and columns -> one number in [0, 1] each; made by `reward`."""
+    """Completions and columns -> one number in [0, 1] each; made by `reward`.
+
+    Parameters
+    ----------
+    metrics, weights, columns, **settings : those of `reward`.
+
+    Attributes
+    ----------
+    unjudged : how many captions got 0 so far because they could not be judged.
+
+    Examples
+    --------
+    >>> judge = reward("rouge-l,bleu-1", weights={"rouge-l": 3, "bleu-1": 1})
+    >>> judge.__name__, [round(value, 3) for value in judge(["a dog"], references=[["a dog"]])]
+    ('rouge-l+bleu-1', [1.0])
+    """
 
     def __init__(
         self,
@@ -177,6 +194,14 @@ def unit(metric: Metric, scores: Floats) -> Floats:
 
 def plain_caption(completion: Any) -> str:
     """The caption in a completion: thinking, marks of a chat and code fences are taken away.
+
+    Parameters
+    ----------
+    completion : a text, or a list of chat messages of which the last one counts.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

@@ -33,7 +33,7 @@ class SelfCritical:
     --------
     >>> critic = SelfCritical("rouge-l")
     >>> critic(["a dog runs", "a cat"], [["a dog runs"]], greedy=["a dog"]).round(3).tolist()
-    [0.228, -0.442]
+    [0.228, -0.386]
     """
 
     def __init__(

@@ -21,6 +21,8 @@ from vericap.run.filter.columns import Sources
 if TYPE_CHECKING:
     import pandas
 
+__all__ = ["map_in_pandas", "schema_with"]
+
 
 class MapInPandas:
     """An iterator of pandas tables -> an iterator of what is kept of them. It can be pickled, as Spark asks."""
@@ -48,7 +50,16 @@ class MapInPandas:
 
 
 def map_in_pandas(keep: str, **options: Any) -> MapInPandas:
-    """A function for `mapInPandas`; options are those of `vericap.integrations.BatchFilter`.
+    """A function for `mapInPandas`.
+
+    Parameters
+    ----------
+    keep : a condition as `vericap filter` reads it, without shares.
+    **options : those of `vericap.integrations.BatchFilter`: images (a folder), cascade, references, ...
+
+    Returns
+    -------
+    MapInPandas : takes an iterator of pandas tables and gives one of what is kept of them; it can be pickled.
 
     Examples
     --------
@@ -64,7 +75,22 @@ def map_in_pandas(keep: str, **options: Any) -> MapInPandas:
 
 
 def schema_with(schema: Any, keep: MapInPandas) -> Any:
-    """A Spark schema with the columns that a filter adds."""
+    """A Spark schema with the columns that a filter adds.
+
+    Parameters
+    ----------
+    schema : of the data frame (`frame.schema`).
+    keep : what `map_in_pandas` gave.
+
+    Returns
+    -------
+    pyspark.sql.types.StructType
+
+    Examples
+    --------
+    >>> keep = map_in_pandas("rouge-l>=0.5")
+    >>> kept = frame.mapInPandas(keep, schema=schema_with(frame.schema, keep))  # doctest: +SKIP
+    """
     try:
         from pyspark.sql import types
     except ImportError as error:
