@@ -14,7 +14,7 @@ from vericap.core.errors import InputError
 from vericap.models.vse import VseModel
 from vericap.text.encoders import CAPTIONS, GTE_SMALL, HELP, SentenceEncoder, open_encoder
 from vericap.train import data, parallel
-from vericap.train.trainer import OPTIMIZERS, TrainPlan
+from vericap.train.trainer import OPTIMIZERS, PRECISIONS, TrainPlan
 from vericap.vision.store import FeatureStore
 
 VALIDATED = 300  # validation photos of SCAN and FAIEr-plus; all pairs with their captions are scored
@@ -155,9 +155,9 @@ def encoder_name(given: str) -> str:
     return given if given in ("", "default") else str(Path(given).resolve())
 
 
-def shares(batch: int, sources: int) -> list[int]:
-    """Images of each source in a batch: 5 of 16 are of the second one."""
-    second = batch * 5 // 16
+def shares(batch: int, sources: int, second: int | None = None) -> list[int]:
+    """Images of each source in a batch: 5 of 16 are of the second one, or as many as are named."""
+    second = batch * 5 // 16 if second is None else second
     return [batch] if sources == 1 else [batch - second, second]
 
 
@@ -217,6 +217,12 @@ def add_plan(parser: argparse.ArgumentParser, *, steps: int, optimizer: str = "a
         help="weights to keep: those that validated best, or those at the end, which have seen every photo",
     )
     group.add_argument("--optimizer", choices=OPTIMIZERS, default=optimizer, help=f"({optimizer})")
+    group.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="float32",
+        help="of matrix products; bfloat16 is faster where the processor has it (float32)",
+    )
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--threads", type=int, default=2)
     group.add_argument(
@@ -235,6 +241,7 @@ def plan_of(args: argparse.Namespace) -> TrainPlan:
         warmup=min(100, max(args.steps // 10, 1)),
         optimizer=args.optimizer,
         device=args.device,
+        precision=args.precision,
     )
 
 

@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_captions(parser, help="captions that are read (5)")
     parser.add_argument(
+        "--flickr8k-share", type=int, metavar="N", help="Flickr8k's photos in a batch with COCO's (5 of 16)"
+    )
+    parser.add_argument(
         "--validation-images", type=int, default=300, metavar="N", help="photos that validate at most (300)"
     )
     parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
@@ -82,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     sources, validation, words = parallel.first(lambda: _sources(args, chosen, store))
     trained = train(
         sources,
-        options.shares(args.batch, len(sources)),
+        options.shares(args.batch, len(sources), args.flickr8k_share),
         validation,
         args.output,
         plan=options.plan_of(args),

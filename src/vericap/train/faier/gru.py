@@ -44,6 +44,7 @@ class _Gru(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, given: Tensor, weight: Tensor, bias: Tensor, sizes: list[int]) -> Tensor:
         hidden = weight.shape[1]
+        weight, bias = weight.to(given.dtype), bias.to(given.dtype)  # narrower under autocast
         states = given.new_empty(len(given), hidden)
         gates = given.new_empty(len(given), 3 * hidden)  # reset, update, new
         carried_new = given.new_empty(len(given), hidden)
@@ -101,6 +102,7 @@ class _Gru(torch.autograd.Function):
 
 
 def recur(given: Tensor, weight: Tensor, bias: Tensor, sizes: list[int]) -> Tensor:
-    """All states of packed sequences."""
-    found: Tensor = _Gru.apply(given, weight, bias, sizes)  # type: ignore[no-untyped-call]
+    """All states of packed sequences, in the precision of the input's share."""
+    with torch.autocast(given.device.type, enabled=False):
+        found: Tensor = _Gru.apply(given, weight, bias, sizes)  # type: ignore[no-untyped-call]
     return found

@@ -83,9 +83,12 @@ class FaierModule(nn.Module):
             self.visual = nn.Sequential(nn.Linear(config.width, d), nn.Tanh(), nn.Linear(d, d))
         if config.looks and "relation" in levels:
             self.offset = nn.Linear(4, 1, bias=False)
+            nn.init.uniform_(self.offset.weight, -3.0, 3.0)  # so that boxes that lie apart are told apart
             self.relation = nn.Linear(d, d, bias=False)
         if config.fuses:
             self.attention = nn.ModuleDict({level: nn.Linear(d, 1, bias=False) for level in levels})
+            for layer in self.attention.values():  # begins as the product that regions and words are matched by
+                nn.init.constant_(layer.weight, 1.0)  # type: ignore[arg-type]
             self.memory = nn.ModuleDict({level: nn.GRU(d, d) for level in levels})
             self.union = nn.ModuleDict({level: nn.Linear(2 * d, d) for level in levels})
         if config.merges:
@@ -260,7 +263,8 @@ class FaierModule(nn.Module):
             mean[np.arange(len(nodes)), np.repeat(np.arange(len(counts)), counts)] = np.repeat(
                 1.0 / np.maximum(counts, 1), counts
             )
-            total = total + best @ torch.as_tensor(mean).to(nodes.dtype)
+            with torch.autocast(nodes.device.type, enabled=False):  # losses tell scores apart finely
+                total = total + best.float() @ torch.as_tensor(mean)
         return total
 
     def export(self, name: str = "") -> FaierModel:
