@@ -131,7 +131,7 @@ def tool_seconds(label: str) -> str:
     if label != "CIDEr":
         return "-"
     text = (TOP / "docs" / "speed.md").read_text("utf-8")
-    row = r"^\| tokenise \+ BLEU \+ ROUGE-L \+ CIDEr-D, ([\d,]+) captions \| ([\d.]+) s"
+    row = r"^\| tokenise \+ BLEU \+ ROUGE-L \+ CIDEr-D, ([\d,]+) captions \| ([\d.]+)"
     found = re.search(row, text, re.MULTILINE)
     return f"{1000 * float(found[2]) / int(found[1].replace(',', '')):.2g}" if found else "-"
 

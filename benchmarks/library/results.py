@@ -44,7 +44,7 @@ def tell(name: str, tables: Mapping[str, Table], *, save: bool) -> None:
 
 def circumstances(name: str) -> dict[str, Any]:
     """What a reader must know of a measurement: command, day, commit, processor and how busy it was."""
-    words = [word for word in sys.argv[1:] if word != "--save"]
+    words = [_plain(word) for word in sys.argv[1:] if word != "--save"]
     found = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {
@@ -55,6 +55,11 @@ def circumstances(name: str) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(busy, 1),
     }
+
+
+def _plain(word: str) -> str:
+    """A word of the command as others may type it: of a path on this machine the last part."""
+    return f"{Path(word).name}/" if Path(word).is_absolute() and Path(word).is_dir() else word
 
 
 def processor() -> str:

@@ -24,7 +24,6 @@ from benchmarks.library.data import data_folder
 from benchmarks.library.results import add_save, tell
 from vericap.core.settings import Settings
 from vericap.core.table import Table
-from vericap.core.typing import Bools, Floats
 from vericap.io.filtering import Filtering, Outcome, Wish
 from vericap.io.stream import open_input
 from vericap.metrics.registry import make
@@ -67,8 +66,12 @@ def filtered(
     return outcome, seconds, rows
 
 
-def quality(scores: Floats, right: Bools, *, lower: bool) -> Table:
+def quality(file: Path, folder: Path, metric: str) -> Table:
     """Precision and recall of the best shares, and the chance that a right pair scores above a wrong one."""
+    _, seconds, rows = filtered(file, folder, f"top:0.6667:{metric}")
+    scores = np.array([np.nan if row[metric] is None else row[metric] for row in rows], dtype=np.float64)
+    right = np.array([row["right"] == 1 for row in rows])
+    lower = make(metric).direction == "lower"
     table = Table(["kept", "pairs", "precision", "recall", "least score"])
     for share in SHARES:
         truth, cut = best_share(scores, Fraction(share), highest=not lower)
@@ -79,7 +82,11 @@ def quality(scores: Floats, right: Bools, *, lower: bool) -> Table:
     good, bad = scores[right & ~np.isnan(scores)], scores[~right & ~np.isnan(scores)]
     above = np.searchsorted(np.sort(bad), good, "left") + np.searchsorted(np.sort(bad), good, "right")
     area = float(above.mean() / 2 / len(bad))
-    table.notes.append(f"area under the ROC curve: {1 - area if lower else area:.4f}")
+    wrong, each = int((~right).sum()), 1000 * seconds / len(rows)
+    table.notes.append(
+        f"{len(rows):,} pairs, {wrong:,} with another photo's caption; area under the ROC curve "
+        f"{1 - area if lower else area:.4f}; {each:.1f} ms of processor a pair, opening the networks included"
+    )
     return table
 
 
@@ -99,18 +106,12 @@ def main() -> None:
         file.write_text(
             "".join(json.dumps(one) + "\n" for one in pairs(args.pairs, args.wrong, args.seed)), encoding="utf-8"
         )
-        _, seconds, rows = filtered(file, folder, f"top:0.6667:{args.metric}", cascade=False)
-        scores = np.array([np.nan if row[args.metric] is None else row[args.metric] for row in rows], dtype=np.float64)
-        right = np.array([row["right"] == 1 for row in rows])
-        table = quality(scores, right, lower=make(args.metric).direction == "lower")
-        wrong, each = int((~right).sum()), 1000 * seconds / args.pairs
-        told = f"{args.pairs:,} pairs, {wrong:,} with another photo's caption; {each:.1f} ms of processor a pair"
-        table.notes.append(told)
-        tables = {args.metric: table}
         if args.cascade:
-            tables["cascade"] = cascaded(file, folder, args.cascade)
-        if args.soiled:
-            tables[f"{args.metric} soiled"] = soiled(file, folder, args.metric)
+            tables = {"cascade": cascaded(file, folder, args.cascade)}
+        elif args.soiled:
+            tables = {"soiled": soiled(file, folder, args.metric)}
+        else:
+            tables = {args.metric: quality(file, folder, args.metric)}
         tell("benchmarks.studies.filter_pairs", tables, save=args.save)
 
 

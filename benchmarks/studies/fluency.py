@@ -77,11 +77,11 @@ def spoilers(seed: int) -> dict[str, Spoiler]:
         return spoil
 
     plain: dict[str, Spoiler] = {
-        "swap": lambda words: swap(words, dice),
-        "drop": lambda words: drop(words, dice),
-        "repeat": lambda words: repeat(words, dice),
-        "shuffle": lambda words: dice.sample(words, len(words)),
-        "cut": lambda words: cut(words, dice),
+        "two neighbours swapped": lambda words: swap(words, dice),
+        "one word dropped": lambda words: drop(words, dice),
+        "one word repeated": lambda words: repeat(words, dice),
+        "all words scrambled": lambda words: dice.sample(words, len(words)),
+        "cut in the middle": lambda words: cut(words, dice),
     }
     return {**plain, **{kind: made(kind) for kind in kinds}}
 

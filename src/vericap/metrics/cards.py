@@ -94,7 +94,8 @@ def card_file(name: str) -> Path:
 
 
 def _shipped(name: str) -> str:
-    return card_file(name).read_text("utf-8").rstrip()
+    """The text of a card, without the comments between which its tables are made (tools/build_figures.py)."""
+    return re.sub(r"^<!--.*?-->\n", "", card_file(name).read_text("utf-8"), flags=re.MULTILINE).rstrip()
 
 
 def _choices(choices: tuple[object, ...]) -> str:
