@@ -79,16 +79,16 @@ def test_an_experiment_that_fails_does_not_stop_the_others(
     assert "VIFIDEL, Figure 5" in printed.out
 
 
-def test_what_was_made_with_other_models_is_made_again(tmp_path: Path) -> None:
+def test_what_was_made_with_other_models_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     model = tmp_path / "scan" / "meta.json"
     model.parent.mkdir()
-    choices = Choices(data=tmp_path, models={"scan": str(model.parent)})
+    monkeypatch.setattr(page, "ROOT", tmp_path)
 
     def results(about: dict[str, object]) -> list[str]:
         model.write_text(json.dumps(about))
         before = len(said)
-        page.results(choices, kept=tmp_path / "kept", say=said.append, chosen=CHOSEN[:1])
+        page.results(Choices(data=tmp_path), kept=tmp_path / "kept", say=said.append, chosen=CHOSEN[:1])
         return said[before:]
 
     assert results({"files": {"scan.safetensors": "1"}}) == ["vifidel-figure-5 ..."]

@@ -96,7 +96,7 @@ def _chosen(args: argparse.Namespace, choices: Choices, chosen: Sequence[Experim
             common.say(f"{one.name}: {flags(found)}")
             continue
         if args.resume:
-            keep(one, found, args.resume / KEPT, choices)
+            keep(one, found, args.resume / KEPT)
         _print(args, found)
         everything.tables += found.tables
     if args.output is not None and everything.tables:

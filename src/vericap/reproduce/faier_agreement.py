@@ -108,9 +108,14 @@ def _beside(
             line = scored.line(metric, protocol, 0 if label == FREE else None) if metric else None
             cells.append(share(line.value, line.deviation) if line else None)
             cells.append(printed(cell(published, label, statistic)))
-        shown.add(label, metric, *cells)
+        shown.add(label, _called(label, metric), *cells)
     shown.notes = [*sources(published), *scored.notes()]
     return shown
+
+
+def _called(label: str, metric: str | None) -> str | None:
+    """A metric as a table names it: a model of the user's by its row, whatever folder it lies in."""
+    return f"faier:model={TRAINED[label]}" if metric and ":model=" in metric and label in TRAINED else metric
 
 
 def _lacking(rows: Mapping[str, str | None]) -> list[str]:

@@ -38,8 +38,8 @@ def results(
     Parameters
     ----------
     choices : as for a single experiment.
-    kept : folder in which finished experiments are kept; those that are there are not run again, unless models have
-        changed since.
+    kept : folder in which finished experiments are kept; those that are there are not run again, unless models
+        that ship have changed since.
     figures : folder for the figures.
     beside : folder of the page, from which it finds them.
     say : called with a line whenever an experiment is begun.
@@ -48,14 +48,14 @@ def results(
     say = say or (lambda line: None)
     outcomes: dict[Experiment, Outcome | str] = {}
     for one in chosen:
-        found: Outcome | str | None = _kept(one, kept, choices)
+        found: Outcome | str | None = _kept(one, kept)
         if found is None:
             say(f"{one.name} ...")
             found = attempt(one, choices, figures)
             if isinstance(found, str):
                 say(found)
             elif kept is not None:
-                keep(one, found, kept, choices)
+                keep(one, found, kept)
         outcomes[one] = found
     head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
     return "\n".join([head, *(_section(one, found, beside) for one, found in outcomes.items())])
@@ -112,34 +112,33 @@ def attempt(one: Experiment, choices: Choices, figures: Path | None = None, *, a
         return str(error) if isinstance(error, MissingPart) else f"{FAILED}{why(error)}"
 
 
-def _kept(one: Experiment, folder: Path | None, choices: Choices) -> Outcome | None:
+def _kept(one: Experiment, folder: Path | None) -> Outcome | None:
     path = folder / f"{one.name}.json" if folder is not None else None
     if path is None or not path.is_file():
         return None
     kept = json.loads(path.read_text("utf-8"))
-    return Outcome.from_dict(kept) if kept.get("made_with") == made_with(choices) else None
+    return Outcome.from_dict(kept) if kept.get("made_with") == made_with() else None
 
 
-def keep(one: Experiment, found: Outcome, folder: Path, choices: Choices) -> None:
+def keep(one: Experiment, found: Outcome, folder: Path) -> None:
     """Written under another name first: what has the right name is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f"{one.name}.part"
-    kept = {"made_with": made_with(choices), **found.as_dict()}
+    kept = {"made_with": made_with(), **found.as_dict()}
     unfinished.write_text(json.dumps(kept, ensure_ascii=False), "utf-8")
     unfinished.replace(folder / f"{one.name}.json")
 
 
-def made_with(choices: Choices) -> str:
-    """A key of vericap's version, the models that ship, and those that were named. What else a user chose, such as a
-    limit, stands in the tables."""
+def made_with() -> str:
+    """A key of vericap's version and the models that ship. What a user chose, such as a limit or models of their own,
+    stands in the tables."""
     shipped = {path.parent.name: _weights(path) for path in sorted(ROOT.glob("*/meta.json"))}
-    named = {name: _weights(Path(folder) / "meta.json") for name, folder in sorted(choices.models.items())}
-    return content_key(__version__, json.dumps(shipped), json.dumps(named))
+    return content_key(__version__, json.dumps(shipped))
 
 
 def _weights(meta: Path) -> Any:
     """SHA-256 of a model's files; what `record` notes in its meta file moves no number."""
-    return json.loads(meta.read_text("utf-8")).get("files") if meta.is_file() else None
+    return json.loads(meta.read_text("utf-8")).get("files")
 
 
 def _section(one: Experiment, found: Outcome | str, beside: Path | None) -> str:
