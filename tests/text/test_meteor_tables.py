@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vericap.core import shipped
+from vericap.native import load
 from vericap.text import meteor_tables
 from vericap.text.meteor_features import find_phrases, java_hash, word_features
 from vericap.text.meteor_words import meteor_words, words
@@ -118,6 +119,21 @@ def test_phrases_are_the_same_in_both_kernels(monkeypatch: pytest.MonkeyPatch) -
     for left, right in zip(compiled.columns(), plain.columns()):
         np.testing.assert_array_equal(left, right)
     assert plain.lists.size > 0
+
+
+def test_lists_are_the_same_in_both_kernels_whatever_the_gaps() -> None:
+    """Phrases of captions meet common words; all sizes of gaps, short and long codes, are met by all nodes at once."""
+    table, kernel = meteor_tables.paraphrases(), load("meteor")
+    if kernel is None:
+        pytest.skip("the kernel is not compiled")
+    some = np.sort(np.random.default_rng(4).choice(table.sources, 2000, replace=False)).astype(np.uint32)
+    local = np.arange(len(table.number) + len(table.labels), dtype=np.int32)
+    offsets, targets = kernel.read_lists(some, table.sources, table.list_offsets, table.lists, local)
+    expected = [table.targets(node) for node in some.tolist()]
+    np.testing.assert_array_equal(np.diff(np.frombuffer(offsets, "<i8")), [len(part) for part in expected])
+    np.testing.assert_array_equal(np.frombuffer(targets, "<i4"), np.concatenate(expected))
+    gaps = np.concatenate([np.diff(part, prepend=-1) for part in expected])
+    assert set(np.log2(gaps).astype(int).tolist()) == set(range(22))
 
 
 def test_children_begin_where_unary_degrees_say(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,10 @@ PyObject *meteor_find_phrases(PyObject *self, PyObject *args)
     return result;
 }
 
+/* A list is the gaps between its nodes: the size of a gap (its bits below the leading one), then these bits. Sizes from
+   SHORT on, SHORTS of them, take four bits, as the end does; all others five (tools/build_meteor_tables.py). */
+enum { SHORT = 12, SHORTS = 8 };
+
 /* read_lists(nodes u32, sources u32, list_offsets u32, lists u8, local i32) -> (offsets i64, targets i32)
    local: for every node its number in this batch, -1 where the batch does not have it */
 PyObject *meteor_read_lists(PyObject *self, PyObject *args)
@@ -156,10 +160,16 @@ PyObject *meteor_read_lists(PyObject *self, PyObject *args)
                         held = (held << 8) | *next++;
                         bits += 8;
                     }
-                    bits -= 5;
-                    int size = (int)((held >> bits) & 31);
-                    if (size == 31)
+                    bits -= 4;
+                    int size = (int)((held >> bits) & 15);
+                    if (size == SHORTS)
                         break;
+                    if (size < SHORTS)
+                        size += SHORT;
+                    else {
+                        size = 2 * (size - SHORTS - 1) + (int)(held >> --bits & 1);
+                        size += size < SHORT ? 0 : SHORTS;
+                    }
                     bits -= size;
                     last += (int64_t)((1u << size) | ((held >> bits) & ((1u << size) - 1)));
                     if (number[last] >= 0) {

@@ -122,7 +122,7 @@ def no_phrases(texts: int) -> Phrases:
 def find_phrases(words: TokenTable, number: NDArray[np.int32]) -> Phrases:
     """The phrases of the paraphrase table in each text, and their lists."""
     table = paraphrases()
-    numbers = number[words.ids] if len(words.ids) else np.zeros(0, dtype=np.int32)
+    numbers = table.first[number][words.ids] if len(words.ids) else np.zeros(0, dtype=np.int32)
     kernel = load("meteor")
     if kernel is not None:
         texts = np.ascontiguousarray(words.offsets, np.int64)

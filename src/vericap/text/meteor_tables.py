@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 
 from vericap.core import shipped
 from vericap.native import load
+from vericap.text import wordnet
 
 LONGEST = 7  # words in the longest phrase of the paraphrase table
-_END = 31
+# The size of a gap in a list (its bits below the leading one) is written in four bits where it is one of the eight
+# commonest and at a list's end, in five otherwise: the code that is left for the other fourteen.
+SHORT, SHORTS = 12, 8  # the first of the commonest sizes, and their number
 
 # Suffix, what takes its place; tried in this order until the result is a word of the table.
 _STRIPPED = (
@@ -32,28 +35,17 @@ _STRIPPED = (
 
 
 class Synonyms:
-    """Word -> synset numbers, with irregular bases."""
+    """Word -> synset numbers, those of WordNet 3.0, with METEOR's irregular bases."""
 
-    def __init__(self, folder: Path) -> None:
-        words = (folder / "synonym_words.txt").read_text("utf-8").split("\n")
-        self._row = dict(zip(words, range(len(words))))
-        counts = np.load(folder / "synonym_counts.npy", allow_pickle=False)
-        # Read word by word, for which plain lists and views are quicker than arrays.
-        self._offsets: list[int] = [0, *np.cumsum(counts, dtype=np.int64).tolist()]
-        self._sets = memoryview(np.load(folder / "synonym_sets.npy", allow_pickle=False))
+    def __init__(self, lexicon: wordnet.Lexicon, exceptions: Path) -> None:
+        self._lexicon = lexicon
         self._bases: dict[str, list[str]] = {}
-        for line in (folder / "exceptions.txt").read_text("utf-8").split("\n"):
+        for line in exceptions.read_text("utf-8").split("\n"):
             form, *bases = line.split(" ")
             self._bases[form] = bases
 
-    def __contains__(self, word: str) -> bool:
-        return word in self._row
-
     def synsets(self, word: str) -> frozenset[int]:
-        row = self._row.get(word)
-        if row is None:
-            return frozenset()
-        return frozenset(self._sets[self._offsets[row] : self._offsets[row + 1]].tolist())
+        return frozenset(map(wordnet.offset, self._lexicon.numbers(word)))
 
     def stripped(self, word: str) -> str:
         """The word without its inflection, if that is a word of the table; '' if nothing fits."""
@@ -63,7 +55,7 @@ class Synonyms:
         for suffix, instead in _STRIPPED:
             if word.endswith(suffix):
                 base = word[: len(word) - len(suffix)] + instead
-                if base in self._row:
+                if base in self._lexicon:
                     return base
         return ""
 
@@ -76,9 +68,7 @@ class Synonyms:
 
 @cache
 def _synonyms() -> Synonyms:
-    for file in ("synonym_words.txt", "synonym_counts.npy", "synonym_sets.npy", "exceptions.txt"):
-        path = shipped.path("meteor", file)
-    return Synonyms(path.parent)
+    return Synonyms(wordnet.lexicon(), shipped.path("meteor", "exceptions.txt"))
 
 
 def synsets(word: str) -> frozenset[int]:
@@ -107,13 +97,16 @@ def function_words() -> frozenset[str]:
 class Paraphrases:
     """Phrase -> paraphrases, memory-mapped: a trie over word numbers and one list of nodes per source phrase.
 
-    A node is a phrase. Nodes 0 .. words-1 are the words; the children of node n are the nodes words + i for i
-    in children[n] .. children[n + 1] - 1, with last word labels[i], ascending. Nodes beyond have no children.
+    A node is a phrase. Nodes 0 .. words-1 are the words, the commonest first (`first` has the node of each); the
+    children of node n are the nodes words + i for i in children[n] .. children[n + 1] - 1, with last word labels[i],
+    ascending. Nodes beyond have no children.
     """
 
     def __init__(self, folder: Path) -> None:
         words = (folder / "paraphrase_words.txt").read_text("utf-8").split("\n")
-        self.number = dict(zip(words, range(len(words))))
+        self.number = dict(zip(words, range(len(words))))  # by their bytes, METEOR's order of phrases
+        nodes = np.append(_load(folder / "paraphrase_order.npy").astype(np.int32), np.int32(-1))
+        self.first: NDArray[np.int32] = nodes  # ends in -1: the node of number -1, a word that is not there
         self.labels: NDArray[np.uint16] = _load(folder / "paraphrase_labels.npy")
         self.lists: NDArray[np.uint8] = _load(folder / "paraphrase_lists.npy")
         self.children = children(_load(folder / "paraphrase_degrees.npy"))
@@ -136,11 +129,10 @@ class Paraphrases:
 
     def find(self, words: Sequence[str]) -> int:
         """The node of a phrase, -1 if the table does not hold it (not even as the beginning of another)."""
-        numbers = [self.number.get(word, -1) for word in words]
-        node = numbers[0]
-        for number in numbers[1:]:
-            node = self.child(node, number) if node >= 0 and number >= 0 else -1
-        return node
+        node, *rest = self.first[[self.number.get(word, -1) for word in words]].tolist()
+        for word in rest:
+            node = self.child(node, word) if node >= 0 and word >= 0 else -1
+        return int(node)
 
     def targets(self, node: int) -> NDArray[np.int64]:
         """The nodes of a phrase's paraphrases, ascending; empty where it has none."""
@@ -152,10 +144,16 @@ class Paraphrases:
         found: list[int] = []
         last = -1
         while True:
-            left -= 5
-            bits = (value >> left) & 31
-            if bits == _END:
+            left -= 4
+            bits = (value >> left) & 15
+            if bits == SHORTS:
                 return np.array(found, dtype=np.int64)
+            if bits < SHORTS:
+                bits += SHORT
+            else:
+                left -= 1
+                bits = 2 * (bits - SHORTS - 1) + ((value >> left) & 1)
+                bits += SHORTS * (bits >= SHORT)
             left -= bits
             last += (1 << bits) | ((value >> left) & ((1 << bits) - 1))
             found.append(last)

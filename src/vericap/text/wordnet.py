@@ -39,20 +39,30 @@ def synset_number(name: str) -> int:
 
 
 def synset_name(number: int) -> str:
-    return f"{number % _SCALE:08d}-{PARTS[number // _SCALE]}"
+    return f"{offset(number):08d}-{PARTS[number // _SCALE]}"
+
+
+def offset(number: int) -> int:
+    """WordNet's own number of a synset, which says nothing of its part of speech."""
+    return number % _SCALE
+
+
+def starts(counts: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Where each of some runs begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.uint32), np.cumsum(counts, dtype=np.uint32)])
 
 
 class Lexicon:
     """lemma <-> synset numbers of one language, read from one `.npz`.
 
-    Arrays: `lemmas` (UTF-8 bytes, one lemma per line, blanks as `_`), `starts` (lemmas + 1) and `senses`
-    (synset numbers, commonest sense first within a part of speech).
+    Arrays: `lemmas` (UTF-8 bytes, one lemma per line, blanks as `_`), `counts` of their senses and `senses` (synset
+    numbers, commonest sense first within a part of speech).
     """
 
     def __init__(self, file: Path) -> None:
         with np.load(file, allow_pickle=False) as tables:
             self.words: list[str] = tables["lemmas"].tobytes().decode("utf-8").split("\n")
-            self._starts: list[int] = tables["starts"].tolist()
+            self._starts: list[int] = starts(tables["counts"]).tolist()
             self._senses: NDArray[np.uint32] = tables["senses"]
         self._index = dict(zip(self.words, range(len(self.words))))
 
@@ -84,7 +94,7 @@ class WordNet:
     """English WordNet 3.0: a lexicon with base forms and the hypernym relation."""
 
     def __init__(self) -> None:
-        self.lexicon = Lexicon(shipped.path("wordnet", "lexicon.npz"))
+        self.lexicon = lexicon()
         self._exceptions: dict[str, dict[str, list[str]]] = {part: {} for part in PARTS}
         for line in shipped.path("wordnet", "exceptions.txt").read_text("utf-8").splitlines():
             part, word, *bases = line.split(" ")
@@ -93,7 +103,8 @@ class WordNet:
     @cached_property
     def _relations(self) -> dict[str, NDArray[Any]]:
         with np.load(shipped.path("wordnet", "relations.npz"), allow_pickle=False) as tables:
-            return {name: tables[name] for name in ("synsets", "starts", "hypernyms", "topics")}
+            synsets, first = np.cumsum(tables["gaps"], dtype=np.uint32), starts(tables["counts"])
+            return {"synsets": synsets, "starts": first, "hypernyms": tables["hypernyms"], "topics": tables["topics"]}
 
     def _place(self, number: int) -> int:
         synsets = self._relations["synsets"]
@@ -144,6 +155,12 @@ def _detached(word: str, part: str) -> list[str]:
             return []
     forms = (word[: -len(end)] + new + suffix for end, new in _RULES[part] if word.endswith(end))
     return [form for form in forms if form]
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """Lemmas and synsets of English, read at first use; METEOR's synonyms are these too."""
+    return Lexicon(shipped.path("wordnet", "lexicon.npz"))
 
 
 @lru_cache(maxsize=1)
