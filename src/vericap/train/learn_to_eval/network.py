@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from vericap.core.shipped import write_meta
+from vericap.core.shipped import save_weights, write_meta
 from vericap.models.learn_to_eval import PART
 
 SIDES = ("caption", "image", "reference")
@@ -47,10 +47,7 @@ class Discriminator(nn.Module):
 
 
 def save_discriminator(model: Discriminator, folder: Path, about: dict[str, Any]) -> None:
-    """Write `learn_to_eval.safetensors` (float16) and its meta.json."""
-    from safetensors.numpy import save_file
-
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `learn_to_eval.safetensors` (8-bit matrices) and its meta.json."""
     weights = {
         **{side: getattr(model, side).weight for side in SIDES},
         "pairs": model.pairs.weight,
@@ -59,7 +56,5 @@ def save_discriminator(model: Discriminator, folder: Path, about: dict[str, Any]
         "output": model.output.weight[0],
         "output_bias": model.output.bias[0],
     }
-    halved = {name: value.detach().cpu().numpy().astype(np.float16) for name, value in weights.items()}
-    save_file(halved, folder / f"{PART}.safetensors")
-    (folder / f"{PART}.safetensors").chmod(0o644)  # it is written for its owner alone
+    save_weights({name: value.detach().cpu().numpy() for name, value in weights.items()}, folder, PART)
     write_meta(folder, {**about, "licence": "Apache-2.0", "source": "trained by `vericap train learn-to-eval`"})
