@@ -152,14 +152,15 @@ class Summary:
     first_id: str = ""
     empty: int = 0
     empty_ids: list[str] = field(default_factory=list)
-    judged: Seen = field(default_factory=Seen)
+    matched: int = 0  # different ids that a references file knows
+    _judged: Seen = field(default_factory=Seen, repr=False)
 
     def add(self, found: Records) -> None:
         """Count a batch."""
         empty = [sample.id for sample in found.samples if not sample.candidate.strip()]
         first = found.samples[0].id if found.samples else ""
         self.count(found.count, len(found.samples), first, empty[:3], len(empty))
-        self.judged.add(found.judged)
+        self.matched += len(found.judged) - len(self._judged.add(found.judged))
 
     def count(self, records: int, samples: int, first_id: str, empty_ids: Sequence[str], empty: int) -> None:
         """Count a batch by its figures."""
@@ -176,7 +177,7 @@ class Summary:
             raise InputError(
                 f"{source.name} has {self.records} lines but {judge.name} has {judge.lines}; they must be parallel"
             )
-        if judge is not None and self.records and not len(self.judged):
+        if judge is not None and self.records and not self.matched:
             like = self.first_id or next(_ids(source), "")
             raise InputError(
                 f"no id in common: candidates in {source.name} have ids like {like!r}, "
@@ -193,7 +194,7 @@ class Summary:
         """What a user should know."""
         found = [f"{source.name}: no ids; records are numbered from 1"] if source.mode == "number" else []
         if source.references is not None:
-            unused = source.references.count - self.judged.distinct()
+            unused = source.references.count - self.matched
             if unused > 0:
                 found.append(
                     f"{unused} of {source.references.count} referenced ids have no candidate; "

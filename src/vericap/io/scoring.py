@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,9 @@ from vericap.io.write import check_not_input, check_output
 from vericap.metrics.registry import resolve
 from vericap.run import processes
 from vericap.run.engine import Run
-from vericap.run.manifest import Manifest, identity, locked
+from vericap.run.manifest import BEGINNING, Manifest, identity, locked
 from vericap.run.results import Result
-from vericap.run.shards import Job, Settled, judged, read_record
+from vericap.run.shards import Job, Scoring, Settled, judged, read_record
 from vericap.run.states import load
 from vericap.run.stream import Executor, LocalExecutor, Outcome, added_up, execute
 
@@ -197,7 +197,8 @@ class FileRun:
     def _begin(self) -> None:
         """Take up an earlier run, or start."""
         again = self.request.resume is not None or self.request.shard is not None
-        done = self.manifest.take_up(resume=again, there=partial(_there, self.request.output))
+        with locked(self.folder, BEGINNING, wait=True) if self.request.shard is not None else nullcontext():
+            done = self.manifest.take_up(resume=again, there=partial(_there, self.request.output))
         if done is not None:
             raise Finished(outcome_of(done))
 
@@ -219,12 +220,9 @@ class FileRun:
 
     def worst(self, count: int) -> list[Sample]:
         """The captions with the worst scores of the first metric, the worst first."""
-        if self.outcome is None or self.outcome.settled is None:
-            return []
-        found = []
-        for _, number, place in self.outcome.worst[:count]:
-            start, repeats = self.outcome.settled.places[number]
-            records = self.source.read(self.source.units[number], start=start, repeats=repeats)
+        found, reader = [], Scoring(self.job)
+        for _, number, place in self.outcome.worst[:count] if self.outcome is not None else []:
+            records = reader.read(self.outcome.tasks[number])
             found.append(self.run.name_images(records.samples)[place])
         return found
 

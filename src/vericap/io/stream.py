@@ -13,7 +13,7 @@ ending are in `vericap.io.write`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -123,21 +123,19 @@ class Input:
         found.judged = np.unique(np.array([_key(key) for key in known], dtype=np.uint64))
         return found
 
-    def settle(self, surveys: Sequence[Mapping[str, Any]], keys: Callable[[int], tuple[Array, Array]]) -> Settled:
+    def settle(self, surveys: Sequence[Mapping[str, Any]], matched: int) -> Settled:
         """What only the whole input tells, from a first look at every unit."""
         from vericap.io.load import Summary
 
-        seen, summary, places = Seen(), Summary(), []
-        for number, record in enumerate(surveys):
-            own, judged = keys(number)
-            places.append((summary.records, seen.add(own)))
+        summary, starts = Summary(matched=matched), []
+        for record in surveys:
+            starts.append(summary.records)
             summary.count(
                 record["records"], record["samples"], record["first_id"], record["empty"], record["empty_count"]
             )
-            summary.judged.add(judged)
         first = [Problem("record", text) for record in surveys for text in record["first"]][:1]
         summary.check(self, [*self.problems, *first])
-        return Settled(places, summary.notes(self), summary.warnings())
+        return Settled(starts, summary.notes(self), summary.warnings())
 
     def light(self) -> Input:
         """The same without its units, for tasks that bring their own."""
@@ -165,9 +163,6 @@ class Seen:
     def __init__(self) -> None:
         self.runs: list[Array] = []
 
-    def __len__(self) -> int:
-        return sum(map(len, self.runs))
-
     def add(self, keys: Array) -> dict[int, int]:
         """Add the keys of a unit; place of a key -> how often it was met in units before."""
         earlier = np.zeros(len(keys), dtype=np.int64)
@@ -178,10 +173,6 @@ class Seen:
             last = self.runs.pop()
             self.runs[-1] = np.sort(np.concatenate([self.runs[-1], last]), kind="stable")
         return {int(place): int(earlier[place]) for place in np.flatnonzero(earlier)}
-
-    def distinct(self) -> int:
-        """How many different keys there are."""
-        return len(np.unique(np.concatenate(self.runs))) if self.runs else 0
 
 
 def content_of(unit: Unit, fields: Fields = PLAIN) -> Content:

@@ -52,7 +52,7 @@ class _Cider(Metric):
     def merge(self, states: Sequence[DocumentFrequency]) -> DocumentFrequency:
         if states[0].source != "corpus":
             return states[0]
-        return DocumentFrequency.merge(states)
+        return type(states[0]).merge(states)  # of a large corpus: `NumberedFrequency`
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         frequency: DocumentFrequency = self.prepare(batch) if state is None else state

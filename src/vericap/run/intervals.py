@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vericap.core.metric import Metric
-from vericap.core.typing import Floats
+from vericap.core.typing import Floats, Ints
 from vericap.run.significance import bootstrap, interval
 from vericap.run.stream import Outcome
 
@@ -24,30 +24,39 @@ def add_intervals(
 
     `files` hold the rows of statistics of each shard, the columns of all metrics side by side.
     """
-    tables = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
     borders = np.cumsum([metric.width for metric in metrics])[:-1]
-    if sum(table.size for table in tables) <= _HELD:
-        values = np.split(np.concatenate(tables), borders, axis=1)
+    sizes = np.array([_rows(file) for file in files])
+    if sizes.sum() * sum(metric.width for metric in metrics) <= _HELD:
+        values = np.split(np.concatenate([_table(file) for file in files]), borders, axis=1)
         draws = bootstrap(metrics, values, resamples=resamples, seed=seed)
     else:
-        draws = _by_shard(metrics, tables, borders, resamples, seed)
+        draws = _by_shard(metrics, files, sizes, borders, resamples, seed)
     for place, metric in enumerate(metrics):
         score = outcome.corpus[metric.label]
         if score.value is not None:
             outcome.corpus[metric.label] = replace(score, interval=interval(draws[:, place]))
 
 
+def _table(file: Path) -> Floats:
+    found: Floats = np.load(file, allow_pickle=False)
+    return found
+
+
+def _rows(file: Path) -> int:
+    """Of a table that is closed again: a system lets a process have a thousand open files, not ten thousand."""
+    return len(np.load(file, mmap_mode="r", allow_pickle=False))
+
+
 def _by_shard(
-    metrics: Sequence[Metric], tables: Sequence[Floats], borders: Sequence[int] | Floats, resamples: int, seed: int
+    metrics: Sequence[Metric], files: Sequence[Path], sizes: Ints, borders: Ints, resamples: int, seed: int
 ) -> Floats:
     """Corpus scores (resamples, metrics): how many captions are drawn from a shard first, then which."""
     generator = np.random.default_rng(seed)
-    sizes = np.array([len(table) for table in tables])
     shares = generator.multinomial(int(sizes.sum()), sizes / sizes.sum(), size=resamples)
-    sums = np.zeros((resamples, tables[0].shape[1]))
+    sums = np.zeros((resamples, sum(metric.width for metric in metrics)))
     counts = np.zeros((resamples, len(metrics)))
-    for place, mapped in enumerate(tables):
-        parts = np.split(np.asarray(mapped), borders, axis=1)
+    for place, file in enumerate(files):
+        parts = np.split(_table(file), borders, axis=1)
         here = np.stack([~np.isnan(part[:, 0]) for part in parts], axis=1).astype(np.float64)
         filled = np.concatenate(
             [np.where(here[:, [i]] > 0, np.nan_to_num(part), 0.0) for i, part in enumerate(parts)], 1

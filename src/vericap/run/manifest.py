@@ -13,7 +13,16 @@ from vericap.core.version import __version__
 from vericap.run.shards import read_record, write_record
 
 NAME = "manifest.json"
-_PIECES = ("survey-*", "states-*", "merged-*", "scored-*", "bad-*", "statistics-*")  # what a run leaves beside its rows
+BEGINNING = "lock-begin"  # of several shares of a run only one clears the folder and writes the manifest
+_PIECES = (
+    "survey-*",
+    "repeats-*",
+    "states-*",
+    "merged-*",
+    "scored-*",
+    "bad-*",
+    "statistics-*",
+)  # what a run leaves beside its rows
 _VERSION = 1
 _SAID = {
     "input": "the input has changed",
@@ -97,8 +106,9 @@ class Manifest:
     def tidy(self, *, parts: bool) -> None:
         """Remove what a finished run needs no longer; `parts`: its rows are elsewhere."""
         self._remove(*_PIECES, *(["part-*"] if parts else []))
-        for path in self.folder.glob(".part-*"):
-            path.unlink(missing_ok=True)
+        for kind in (".part-*", f".{NAME}.*", f".{BEGINNING}"):
+            for path in self.folder.glob(kind):
+                path.unlink(missing_ok=True)
 
 
 def identity(digest: str, plan: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:
@@ -114,14 +124,17 @@ def _difference(ours: Any, theirs: Any) -> str:
 
 
 @contextmanager
-def locked(folder: Path, name: str = "lock") -> Iterator[None]:
-    """Keep other processes from the same work; the lock goes with the process, however it ends."""
+def locked(folder: Path, name: str = "lock", *, wait: bool = False) -> Iterator[None]:
+    """Keep other processes from the same work; the lock goes with the process, however it ends.
+
+    With `wait` they come one after the other, and the file stays: who waits for one that is removed locks nothing.
+    """
     path = folder / f".{name}"
     with path.open("a") as stream:
         try:
             import fcntl
 
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except ImportError:  # Windows: two runs of one output are the user's care
             pass
         except OSError:
@@ -129,4 +142,5 @@ def locked(folder: Path, name: str = "lock") -> Iterator[None]:
                 f"{folder}: another process is at work there; wait for it, or choose another output"
             ) from None
         yield
-    path.unlink(missing_ok=True)
+    if not wait:
+        path.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 _THREADS = "OMP_NUM_THREADS"
-_LOOK = 2.0  # seconds between two looks whether the parent lives
+_LOOK = 0.5  # seconds between two looks whether the parent lives
 
 
 def portable(item: Any) -> bool:

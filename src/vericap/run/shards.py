@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from glob import escape
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from vericap.core.batch import Batch
 from vericap.core.errors import Problem
 from vericap.core.memory import give_back
 from vericap.core.metric import Metric
+from vericap.core.numbers import Keys, SortedNumbers
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.typing import Array
@@ -32,7 +33,6 @@ from vericap.run.parts import Joined
 from vericap.run.plan import fill
 from vericap.run.results import Result, plain
 
-PIECES = 16  # of the states of a shard: they are merged piece by piece, in little memory
 _SHOWN = 10  # problems of a shard that are told in full
 _EXAMPLES = 32  # samples of a shard that are kept for the diagnosis
 _EXAMPLED = 64  # shards that give any: the driver holds them to the end
@@ -43,11 +43,11 @@ class Records(Protocol):
 
     samples: list[Sample]
     problems: list[Problem]
-    judged: Array
+    judged: Keys
     count: int
 
     @property
-    def keys(self) -> Array: ...
+    def keys(self) -> Keys: ...
 
     @property
     def columns(self) -> Any: ...
@@ -61,8 +61,11 @@ class Source(Protocol):
 
     def read(self, unit: Any, *, start: int = 0, repeats: dict[int, int] | None = None) -> Records: ...
 
-    def settle(self, surveys: Sequence[Mapping[str, Any]], keys: Callable[[int], tuple[Array, Array]]) -> Settled:
-        """What only the whole input tells; an InputError where nothing of it can be used."""
+    def settle(self, surveys: Sequence[Mapping[str, Any]], matched: int) -> Settled:
+        """What only the whole input tells; an InputError where nothing of it can be used.
+
+        `matched` is the number of ids that a references file knows.
+        """
         ...
 
     def light(self) -> Source:
@@ -72,9 +75,9 @@ class Source(Protocol):
 
 @dataclass
 class Settled:
-    """What only the whole input tells: of each unit the records before it and the ids that occurred before."""
+    """What only the whole input tells: of each unit how many records are before it."""
 
-    places: list[tuple[int, dict[int, int]]]
+    starts: list[int]
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -119,15 +122,15 @@ class Task:
     number: int
     unit: Any
     start: int = 0
-    repeats: dict[int, int] = field(default_factory=dict)
+    repeats: tuple[Path, ...] = ()  # files of ids that occur before
     states: Mapping[str, Any] | Path | None = None
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """A file that is there as a whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    for left in path.parent.glob(f".{escape(path.name)}.*"):  # of a process that was killed: one writes at a time
-        left.unlink(missing_ok=True)
+    # A name of its own: shares of a run on several machines, or a worker that outlives its parent by a moment, may
+    # write the same file. What a killed process leaves goes when the run is done.
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:16]}")
     try:
         write(temporary)
         with temporary.open("rb+") as stream:
@@ -172,7 +175,6 @@ def survey(job: Job, task: Task) -> dict[str, Any]:
     number = task.number
     found = job.source.read(task.unit)
     states = states_of(job, found.samples) if job.later and found.samples else {}
-    np_file = job.file("survey", number, "npz")
     record: dict[str, Any] = {
         "records": found.count,
         "samples": len(found.samples),
@@ -184,12 +186,12 @@ def survey(job: Job, task: Task) -> dict[str, Any]:
         "imaged": any(sample.image is not None for sample in found.samples),
     }
     record["empty_count"], record["empty"] = len(record["empty"]), record["empty"][:3]
-    write_atomically(np_file, lambda file: _save_keys(file, found))
+    keys = {"ids": _in_order(found.keys), "judged": _in_order(found.judged)}
+    write_atomically(job.file("survey", number, "keys"), lambda file: stored.save(keys, file))
     if states and stored.storable(states):
-        pieces = PIECES if stored.divisible(list(states.values())) else 1
-        write_atomically(job.file("states", number, "states"), lambda file: stored.save(states, file, pieces))
-        record["pieces"] = pieces
-        record["stored"] = True
+        write_atomically(job.file("states", number, "states"), lambda file: stored.save(states, file))
+        record["stored"] = stored.size(list(states.values()))
+        record["divisible"] = stored.divisible(list(states.values()))
         write_record(job.file("survey", number), record)
         return record
     if not states:
@@ -198,9 +200,9 @@ def survey(job: Job, task: Task) -> dict[str, Any]:
     return {**record, "states": states}  # of a metric from elsewhere: they are not kept on disk
 
 
-def _save_keys(file: Path, found: Records) -> None:
-    with file.open("wb") as stream:
-        np.savez(stream, keys=found.keys, judged=found.judged)
+def _in_order(keys: Keys) -> SortedNumbers:
+    """Keys with the place of each."""
+    return SortedNumbers.of(keys, np.arange(len(keys))).with_borders()
 
 
 def states_of(job: Job, samples: Sequence[Sample]) -> dict[str, Any]:
@@ -214,33 +216,7 @@ def states_of(job: Job, samples: Sequence[Sample]) -> dict[str, Any]:
         fill(shard, work.keys(), run.runtime)
         gathered.append(run._prepared(later, shard, batch, work))
         shard.drop()
-    return {label: own[0] for label, own in _merged(later, gathered).items()}
-
-
-@dataclass(frozen=True)
-class Merge:
-    """States to be joined: one piece of each file (those of joined files are their only one)."""
-
-    files: tuple[Path, ...]
-    target: Path
-    piece: int = 0
-    trim: bool = False  # bring the outcome down to what moves scores
-
-
-def merge_states(job: Job, task: Merge) -> Path:
-    """Join the states of several shards."""
-    if not task.target.exists():
-        _merge(job, task)
-        give_back()  # the next one to merge may be another process, and nobody scores before all have merged
-    return task.target
-
-
-def _merge(job: Job, task: Merge) -> None:
-    parts = [stored.load(file, task.piece) for file in task.files]
-    merged = {metric.label: metric.merge([part[metric.label] for part in parts]) for metric in job.later}
-    if task.trim:
-        merged = {label: stored.trimmed(state) for label, state in merged.items()}
-    write_atomically(task.target, lambda file: stored.save(merged, file))
+    return {label: stored.numbered(own[0]) for label, own in _merged(later, gathered).items()}
 
 
 # --- the second look --------------------------------------------------------------------------------------------
@@ -261,11 +237,22 @@ class Scoring:
 
     @without_collector()
     def read(self, task: Task) -> Records:
-        return self.job.source.read(task.unit, start=task.start, repeats=task.repeats)
+        return self.job.source.read(task.unit, start=task.start, repeats=repeats_of(task))
 
     @without_collector()
     def score(self, task: Task, found: Records) -> dict[str, Any]:
-        return _score(self.job, task, found)
+        record = _score(self.job, task, found)
+        give_back()
+        return record
+
+
+def repeats_of(task: Task) -> dict[int, int]:
+    """Place of a sample -> how often its id occurs in shards before."""
+    found: dict[int, int] = {}
+    for file in task.repeats:
+        own = stored.load(file)["repeats"].starting(task.number << 32, (task.number + 1) << 32)
+        found.update(zip((own.keys & np.uint64(0xFFFFFFFF)).tolist(), own.values.tolist()))
+    return found
 
 
 def _score(job: Job, task: Task, found: Records) -> dict[str, Any]:

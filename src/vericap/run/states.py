@@ -1,30 +1,29 @@
-"""What metrics know of a whole corpus, on disk: arrays and plain values, never pickled."""
+"""What metrics know of a whole corpus, on disk: arrays and plain values, never pickled.
+
+Arrays of a file are read when somebody asks, a piece at a time: document frequencies of any corpus are merged and
+looked up in the same memory.
+"""
 
 from __future__ import annotations
 
 import json
-import math
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from io import BufferedReader
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
-from vericap.core.typing import Array, Ints
-from vericap.text.frequency import DocumentFrequency
+from vericap.core.numbers import BLOCK, FileArray, SortedNumbers
+from vericap.core.typing import Array
+from vericap.text.frequency import CORPUS, DocumentFrequency
 from vericap.text.frequency_files import table
-from vericap.text.ngrams import NGramTree
+from vericap.text.frequency_numbers import NumberedFrequency
 
-CORPUS = "corpus"
 States = Mapping[str, Any]  # by metric's label
 _KINDS: dict[str, Any] = {
-    "DocumentFrequency": DocumentFrequency,
-    "NGramTree": NGramTree,
+    "NumberedFrequency": NumberedFrequency,
+    "SortedNumbers": SortedNumbers,
 }  # a file may name these classes and no others
 _ALIGNED = 64  # bytes: where arrays may begin
 _PLAIN = (str, int, float, bool, type(None))
@@ -39,116 +38,58 @@ def storable(states: States) -> bool:
     return True
 
 
-def save(states: States, path: Path, pieces: int = 1) -> None:
-    """Write states to a file, in pieces that can be read and merged one by one.
-
-    The file is a line of JSON, which says where each array begins, and the arrays as they are in memory.
-    """
+def save(states: States, path: Path) -> None:
+    """Write states to a file: a line of JSON, which says where each array begins, and the arrays as in memory."""
     arrays: dict[str, Array] = {}
-    split = {label: pieces_of(state, pieces) for label, state in states.items()}
-    layout = {label: [_encode(piece, arrays) for piece in own] for label, own in split.items()}
+    layout = {label: _encode(state, arrays) for label, state in states.items()}
+    _write(path, layout, {name: [array] for name, array in arrays.items()})
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read states from a file; their numbers stay there until they are asked for."""
+    found = _Stored.of(path)
+    return {label: _decode(own, found.arrays) for label, own in found.layout.items()}
+
+
+def join(files: Sequence[Path], target: Path) -> None:
+    """One file of the states of several, each of which holds the numbers of a part of the range."""
+    every = [_Stored.of(file) for file in files]
+    _write(target, every[0].layout, {name: [own.arrays[name] for own in every] for name in every[0].arrays})
+
+
+def _write(path: Path, layout: Any, arrays: Mapping[str, Sequence[Array | FileArray]]) -> None:
+    """Arrays in parts, one after the other."""
     begin, places = 0, {}
-    for name, array in arrays.items():
-        places[name] = (begin, array.dtype.str, array.shape)
-        begin += array.nbytes + -array.nbytes % _ALIGNED
+    for name, parts in arrays.items():
+        length, kind = sum(map(len, parts)), parts[0].dtype
+        places[name] = (begin, kind.str, length)
+        begin += length * kind.itemsize
+        begin += -begin % _ALIGNED
     head = json.dumps({"layout": layout, "arrays": places}).encode()
     with path.open("wb") as stream:
         stream.write(head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n")
-        for array in arrays.values():
-            stream.write(np.ascontiguousarray(array).data)
-            stream.write(bytes(-array.nbytes % _ALIGNED))
-
-
-def load(path: Path, piece: int = 0) -> dict[str, Any]:
-    """Read states, or one piece of them, from a file; processes share the memory of its arrays."""
-    with path.open("rb") as stream:
-        head = stream.readline()
-        found = json.loads(head)
-        stored = _Stored(_content(stream), len(head), found["arrays"])
-    return {label: _decode(own[piece], stored) for label, own in found["layout"].items()}
-
-
-def _content(stream: BufferedReader) -> mmap | bytes:
-    """A file's bytes; on Windows, which does not remove a mapped file, they are read."""
-    if os.name == "posix":
-        return mmap(stream.fileno(), 0, access=ACCESS_READ)
-    stream.seek(0)
-    return stream.read()
+        for parts in arrays.values():
+            for part in parts:
+                for start in range(0, len(part), BLOCK):
+                    stream.write(np.ascontiguousarray(part[start : start + BLOCK]).data)
+            stream.write(bytes(-stream.tell() % _ALIGNED))
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """The arrays of a file by name."""
+    """What a file holds."""
 
-    content: mmap | bytes
-    begin: int  # of the first array
-    places: Mapping[str, tuple[int, str, list[int]]]
+    layout: Mapping[str, Any]
+    arrays: Mapping[str, FileArray]
 
-    def __getitem__(self, name: str) -> Array:
-        offset, kind, shape = self.places[name]
-        dtype = np.dtype(kind)
-        found = np.frombuffer(self.content, dtype, math.prod(shape), self.begin + offset)
-        return found.reshape(shape)
-
-
-def divisible(state: Any) -> bool:
-    """Whether a state can be merged in pieces."""
-    if isinstance(state, list):
-        return all(map(divisible, state))
-    return state is None or isinstance(state, DocumentFrequency)
-
-
-def pieces_of(state: Any, count: int) -> list[Any]:
-    """A state in pieces, whose merging gives the state again.
-
-    N-grams go by their first word, so that every n-gram has its beginnings in its own piece; the number of images is
-    told by the first piece alone.
-    """
-    if count == 1:
-        return [state]
-    if isinstance(state, list):
-        each = [pieces_of(item, count) for item in state]
-        return [[own[number] for own in each] for number in range(count)]
-    if not isinstance(state, DocumentFrequency) or state.source != CORPUS:
-        return [state] * count
-    tree = state.tree
-    first = np.empty(len(state), dtype=np.int64)
-    for order in range(len(tree.starts) - 1):
-        own = slice(tree.starts[order], tree.starts[order + 1])
-        first[own] = tree.last[own] if order == 0 else first[tree.prefix[own]]
-    of_word = np.array([crc32(word.encode("utf-8", "surrogatepass")) % count for word in tree.vocabulary], np.uint8)
-    piece = np.where(state.counts > 0, of_word[first], count).astype(np.uint8)
-    sorted_by = np.argsort(piece, kind="stable")  # what only candidates have stands last, and is left out
-    borders = np.searchsorted(piece[sorted_by], np.arange(count + 1))
-    found = [_kept(state, sorted_by[borders[number] : borders[number + 1]]) for number in range(count)]
-    return [replace(part, images=state.images if number == 0 else 0) for number, part in enumerate(found)]
-
-
-def _kept(state: DocumentFrequency, chosen: Ints) -> DocumentFrequency:
-    """Some of the n-grams, in order; with each of them its beginnings must be kept."""
-    tree = state.tree
-    number = np.empty(len(state), dtype=np.int32)
-    number[chosen] = np.arange(len(chosen), dtype=np.int32)
-    used = np.zeros(len(tree.vocabulary), dtype=np.bool_)
-    used[tree.last[chosen]] = True
-    prefix = tree.prefix[chosen]
-    kept = NGramTree(
-        [tree.vocabulary[word] for word in np.flatnonzero(used).tolist()],
-        np.where(prefix >= 0, number[np.maximum(prefix, 0)], -1).astype(np.int32),
-        (np.cumsum(used) - 1)[tree.last[chosen]].astype(np.int32),
-        np.searchsorted(chosen, tree.starts).astype(np.int64),
-    )
-    return DocumentFrequency(state.images, kept, state.counts[chosen], state.source)
-
-
-def trimmed(state: Any) -> Any:
-    """A merged state without what moves no score: an n-gram that one image has weighs as much as an unknown one."""
-    if isinstance(state, list):
-        return [trimmed(item) for item in state]
-    if isinstance(state, DocumentFrequency) and state.source == CORPUS:
-        kept = _kept(state, np.flatnonzero(state.counts >= 2))
-        return kept if len(kept) else state  # a table without any n-gram cannot be asked
-    return state
+    @classmethod
+    def of(cls, path: Path) -> _Stored:
+        with path.open("rb") as stream:
+            head = stream.readline()
+        found = json.loads(head)
+        places = found["arrays"].items()
+        arrays = {name: FileArray(path, np.dtype(kind), len(head) + at, count) for name, (at, kind, count) in places}
+        return cls(found["layout"], arrays)
 
 
 def _encode(value: Any, arrays: dict[str, Array]) -> Any:
@@ -156,33 +97,72 @@ def _encode(value: Any, arrays: dict[str, Array]) -> Any:
         return value
     if isinstance(value, np.ndarray) and value.dtype != object:
         name = f"a{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
+        arrays[name] = value.reshape(-1)
+        return {"array": name, "shape": value.shape}
     if isinstance(value, list | tuple):
-        if value and all(isinstance(item, str) and "\n" not in item for item in value):
-            arrays[f"t{len(arrays)}"] = np.frombuffer("\n".join(value).encode("utf-8", "surrogatepass"), np.uint8)
-            return {"texts": f"t{len(arrays) - 1}"}
         return {"list": [_encode(item, arrays) for item in value]}
     if isinstance(value, DocumentFrequency) and value.source != CORPUS:
         return {"given": value.source}  # a table of its own, which every process opens for itself
     for name, kind in _KINDS.items():
         if type(value) is kind:
             own = {field.name: getattr(value, field.name) for field in fields(kind)}
-            if isinstance(value, DocumentFrequency):
-                own["grams"] = value.tree  # without the table they were counted on
             return {"class": name, "fields": {key: _encode(item, arrays) for key, item in own.items()}}
     raise TypeError(f"a {type(value).__name__} is not written to disk")
 
 
-def _decode(item: Any, arrays: _Stored) -> Any:
+def _decode(item: Any, arrays: Mapping[str, FileArray], *, lazy: bool = False) -> Any:
     if not isinstance(item, dict):
         return item
     if "given" in item:
         return table(item["given"])
     if "array" in item:
-        return arrays[item["array"]]
-    if "texts" in item:
-        return arrays[item["texts"]].tobytes().decode("utf-8", "surrogatepass").split("\n")
+        found = arrays[item["array"]]
+        return found if lazy else found[:].reshape(item["shape"])
     if "list" in item:
         return [_decode(part, arrays) for part in item["list"]]
-    return _KINDS[item["class"]](**{name: _decode(value, arrays) for name, value in item["fields"].items()})
+    own = {name: _decode(value, arrays, lazy=True) for name, value in item["fields"].items()}
+    return _KINDS[item["class"]](**own)
+
+
+# --- parts of states ----------------------------------------------------------------------------------------------
+
+
+def _each(work: Callable[[NumberedFrequency], NumberedFrequency], state: Any) -> Any:
+    """A state with `work` done to the frequencies in it."""
+    if isinstance(state, list):
+        return [_each(work, item) for item in state]
+    return work(state) if isinstance(state, NumberedFrequency) else state
+
+
+def numbered(state: Any) -> Any:
+    """A state whose frequencies are by number, ready to be stored and merged part by part."""
+    if isinstance(state, list):
+        return [numbered(item) for item in state]
+    if not isinstance(state, DocumentFrequency) or state.source != CORPUS:
+        return state
+    found = NumberedFrequency.of(state)
+    return replace(found, numbers=found.numbers.with_borders())
+
+
+def trimmed(state: Any) -> Any:
+    """A merged state without what moves no score: an n-gram that one image has weighs as much as an unknown one."""
+    return _each(lambda own: own.at_least(2), state)
+
+
+def between(state: Any, first: int, last: int) -> Any:
+    """The frequencies of n-grams whose numbers lie in some parts of the range."""
+    return _each(lambda own: replace(own, numbers=own.numbers.between(first, last)), state)
+
+
+def divisible(state: Any) -> bool:
+    """Whether a state can be merged in parts."""
+    if isinstance(state, list):
+        return all(map(divisible, state))
+    return state is None or isinstance(state, NumberedFrequency | DocumentFrequency)
+
+
+def size(state: Any) -> int:
+    """Numbers in a state."""
+    if isinstance(state, list):
+        return sum(map(size, state))
+    return len(state.numbers) if isinstance(state, NumberedFrequency) else 0

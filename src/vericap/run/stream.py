@@ -22,16 +22,15 @@ from vericap.core.batch import Batch
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.score import Score
-from vericap.core.typing import Array
 from vericap.run import processes
 from vericap.run import states as stored
 from vericap.run.engine import check_needs
 from vericap.run.progress import Bar
-from vericap.run.shards import Job, Merge, Scoring, Settled, Task, merge_states, read_record, survey
+from vericap.run.shards import Job, Scoring, Settled, Task, read_record, survey, write_atomically
+from vericap.run.spans import find_repeats, merge_states, spans
 
 T = TypeVar("T")
 R = TypeVar("R")
-_FAN = 8  # states of shards that are merged at once, one piece of each
 _PROBLEMS = 1000  # that are told in full
 _REFS = re.compile(r"^(.*\brefs:)(\d+)(?:-(\d+))?(.*)$")
 
@@ -77,7 +76,7 @@ class Outcome:
     examples: list[Sample] = field(default_factory=list)
     worst: list[tuple[float, int, int]] = field(default_factory=list)  # score, shard, place in it
     records: list[dict[str, Any]] = field(default_factory=list, repr=False)  # of the shards
-    settled: Settled | None = field(default=None, repr=False)
+    tasks: list[Task] = field(default_factory=list, repr=False)  # the shards
     states: Path | Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
@@ -114,22 +113,22 @@ def execute(
     surveys = _surveyed(light, tasks, executor, progress, None if shared else own)
     if surveys is None:
         return None
-    settled = job.source.settle(surveys, lambda number: _keys(job, number))
+    repeats, matched = _repeats(light, surveys, executor)
+    settled = job.source.settle(surveys, matched)
     _check(job, surveys)
     states = _merged_states(light, surveys, executor, keep=own is not None)
-    for number, (start, repeats) in enumerate(settled.places):
-        tasks[number] = replace(tasks[number], start=start, repeats=repeats, states=states)
+    tasks = [replace(task, start=start, repeats=repeats, states=states) for task, start in zip(tasks, settled.starts)]
     records = _scored(light, tasks, executor, progress, own)
     if own is not None:
         return None
     found = added_up(job.metrics, records, settled)
-    found.states = states
+    found.states, found.tasks = states, tasks
     return found
 
 
 def added_up(metrics: Sequence[Metric], records: Sequence[dict[str, Any]], settled: Settled) -> Outcome:
     """The outcome of a run from the records of its shards."""
-    found = Outcome(notes=list(settled.notes), warnings=list(settled.warnings), settled=settled, records=list(records))
+    found = Outcome(notes=list(settled.notes), warnings=list(settled.warnings), records=list(records))
     for number, record in enumerate(records):
         found.captions += record["samples"]
         found.problems += record["problems"]
@@ -210,9 +209,12 @@ def _surveyed(
     return found if len(found) == len(tasks) else None
 
 
-def _keys(job: Job, number: int) -> tuple[Array, Array]:
-    with np.load(job.file("survey", number, "npz"), allow_pickle=False) as stored_keys:
-        return stored_keys["keys"], stored_keys["judged"]
+def _repeats(job: Job, surveys: Sequence[Mapping[str, Any]], executor: Executor) -> tuple[tuple[Path, ...], int]:
+    """Files of ids that occur in several shards, and how many ids a references file knows."""
+    work = spans(len(surveys), sum(record["samples"] for record in surveys))
+    found = list(executor.map(partial(find_repeats, job), work))
+    files = tuple(job.folder / own["file"] for own in found if own["repeated"])
+    return files, sum(own["matched"] for own in found)
 
 
 def _check(job: Job, surveys: Sequence[Mapping[str, Any]]) -> None:
@@ -227,7 +229,7 @@ def _check(job: Job, surveys: Sequence[Mapping[str, Any]]) -> None:
 def _merged_states(
     job: Job, surveys: Sequence[dict[str, Any]], executor: Executor, *, keep: bool
 ) -> Path | Mapping[str, Any] | None:
-    """What metrics know of the whole corpus: merged in rounds, a few at a time, on disk."""
+    """What metrics know of the whole corpus: merged part by part, on disk."""
     if not job.later:
         return None
     carried = [record["states"] for record in surveys if "states" in record]
@@ -236,23 +238,13 @@ def _merged_states(
     target = job.file("merged", 0, "states")
     if target.exists():
         return target
-    files = [job.file("states", number, "states") for number, record in enumerate(surveys) if record.get("stored")]
-    pieces = next(record["pieces"] for record in surveys if record.get("stored"))
-    each, level = [files] * pieces, 1
-    while len(each[0]) > 1 or level == 1:
-        tasks = [
-            Merge(tuple(own[start : start + _FAN]), job.folder / f"merged-{level}-{piece}-{start}.states",
-                  piece if level == 1 else 0, trim=len(own) <= _FAN)
-            for piece, own in enumerate(each)
-            for start in range(0, len(own), _FAN)
-        ]  # fmt: skip
-        done = list(executor.map(partial(merge_states, job), tasks))
-        count = len(done) // pieces
-        each, level = [done[piece * count : (piece + 1) * count] for piece in range(pieces)], level + 1
-    # Not here: memory that the driver has once taken it would hold to the end.
-    list(executor.map(partial(merge_states, job), [Merge(tuple(own[0] for own in each), target)]))
-    if not keep:
-        for file in job.folder.glob("merged-[1-9]*-*.states"):
+    numbers = {number: record["stored"] for number, record in enumerate(surveys) if "stored" in record}
+    divisible = all(record.get("divisible", True) for record in surveys)
+    work = spans(len(surveys), sum(numbers.values()) if divisible else 0, set(range(len(surveys))) - set(numbers))
+    parts = list(executor.map(partial(merge_states, job, divisible=divisible), work))
+    write_atomically(target, lambda file: stored.join(parts, file))
+    if not keep:  # another process may be at the same work
+        for file in parts:
             file.unlink()
     return target
 

@@ -13,6 +13,8 @@ import numpy as np
 from vericap.core.typing import Floats, Ints, Ints32
 from vericap.text.ngrams import ORDERS, NGramTable, NGramTree, document_counts
 
+CORPUS = "corpus"  # where frequencies come from that are those of the captions at hand
+
 
 @dataclass
 class DocumentFrequency:
@@ -24,7 +26,7 @@ class DocumentFrequency:
     images: int
     grams: NGramTree | NGramTable  # a table: the one they were counted on
     counts: Ints32
-    source: str = "corpus"
+    source: str = CORPUS
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -90,12 +92,7 @@ class DocumentFrequency:
 
     def weights(self, grams: NGramTable) -> tuple[Ints32, Floats]:
         """A code for every n-gram of `grams`, and the idf of every code: equally frequent n-grams share one."""
-        codes = counts = self.counts if self.grams is grams else self.lookup(grams)
-        known: Ints = np.arange(int(counts.max(initial=0)) + 1)
-        if len(known) > len(counts) + 1:  # frequencies of a larger corpus
-            known, inverse = np.unique(counts, return_inverse=True)
-            codes = inverse.reshape(-1).astype(np.int32)
-        return codes, np.asarray(np.log(float(max(self.images, 1))) - np.log(np.maximum(1.0, known)))
+        return weights_of(self.counts if self.grams is grams else self.lookup(grams), self.images)
 
     def lookup(self, grams: NGramTable) -> Ints32:
         """Frequency of each n-gram of `grams`, 0 where unknown."""
@@ -172,6 +169,16 @@ class DocumentFrequency:
         for text, count in sorted(self.items()):
             found.update(f"{text}\0{count}\0".encode("utf-8", "surrogatepass"))
         return found.hexdigest()[:8]
+
+
+def weights_of(counts: Ints32, images: int) -> tuple[Ints32, Floats]:
+    """A code for every n-gram of these frequencies, and the idf of every code: equally frequent n-grams share one."""
+    codes: Ints32 = counts
+    known: Ints = np.arange(int(counts.max(initial=0)) + 1)
+    if len(known) > len(counts) + 1:  # frequencies of a larger corpus
+        known, inverse = np.unique(counts, return_inverse=True)
+        codes = inverse.reshape(-1).astype(np.int32)
+    return codes, np.asarray(np.log(float(max(images, 1))) - np.log(np.maximum(1.0, known)))
 
 
 def _search(keys: Ints, wanted: Ints) -> Ints:
