@@ -322,6 +322,17 @@ def killed(words: list[object], moment: float, number: int, *, worker: bool) -> 
     run.communicate()
 
 
+def test_ended_before_it_had_tidied_up(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (captions, "-o", tmp_path / "x.jsonl", "--shard-records", 16, "--resume")
+    with monkeypatch.context() as patch:
+        patch.setattr("vericap.run.manifest.Manifest.tidy", lambda *_, **__: None)
+        assert score(*words) == 0
+    state = tmp_path / "x.jsonl.state"
+    assert len(list(state.iterdir())) > 5
+    assert score(*words) == 0
+    assert [file.name for file in state.iterdir()] == ["manifest.json"]
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
 @pytest.mark.slow
 def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:

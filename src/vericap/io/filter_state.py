@@ -40,10 +40,13 @@ class FilterState:
 
     def begin(self) -> dict[str, Any] | None:
         """Take up an earlier run, or start; what came of a run that is done and whose files are still there."""
-        return self.manifest.take_up(
+        done = self.manifest.take_up(
             resume=self.again,
             there=lambda summary: all(_size(Path(name)) == size for name, size in summary["files"].items()),
         )
+        if done is not None:
+            self.manifest.tidy(parts=True)  # it may have ended before it had tidied up
+        return done
 
     def finish(self, summary: Mapping[str, Any], files: Sequence[Path]) -> None:
         """All is written: note it, and remove what is needed no longer."""

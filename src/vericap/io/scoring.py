@@ -200,6 +200,7 @@ class FileRun:
         with locked(self.folder, BEGINNING, wait=True) if self.request.shard is not None else nullcontext():
             done = self.manifest.take_up(resume=again, there=partial(_there, self.request.output))
         if done is not None:
+            self.manifest.tidy(parts=not self.request.output.parts)  # it may have ended before it had tidied up
             raise Finished(outcome_of(done))
 
     def finish(self) -> None:
