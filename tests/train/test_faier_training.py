@@ -58,7 +58,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> FeatureStore:
 
 
 def run(
-    store: FeatureStore, folder: Path, *, steps: int = 40, start: FaierModel | None = None, **changes: object
+    store: FeatureStore,
+    folder: Path,
+    *,
+    steps: int = 40,
+    start: FaierModel | None = None,
+    precision: str = "float32",
+    **changes: object,
 ) -> list[dict[str, str]]:
     parsed = made_parsed()
     words = vocabulary([parsed], 1)
@@ -73,7 +79,7 @@ def run(
         [50],
         source,
         folder,
-        plan=TrainPlan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9),
+        plan=TrainPlan(steps=steps, warmup=5, validate=steps // 2, threads=1, average=0.9, precision=precision),
         options=options,
         features=store.trained_on(),
         vocabulary=words,
@@ -92,6 +98,14 @@ def test_it_learns_to_retrieve(loss: str, store: FeatureStore, tmp_path: Path) -
     model = load(str(tmp_path / "faier"))
     assert model.fingerprint == store.fingerprint
     assert json.loads((tmp_path / "faier" / "meta.json").read_text())["trained"]["options"]["loss"] == loss
+
+
+def test_narrow_products_learn_as_well(store: FeatureStore, tmp_path: Path) -> None:
+    """Losses fall alike; the weights stay wide."""
+    wide, narrow = (run(store, tmp_path / name, steps=60, precision=name) for name in ("float32", "bfloat16"))
+    assert float(narrow[-1]["loss"]) == pytest.approx(float(wide[-1]["loss"]), rel=0.15)
+    assert float(narrow[-1]["loss"]) < 0.8 * float(narrow[0]["loss"])
+    assert all(value.dtype == np.float32 for value in load(str(tmp_path / "bfloat16" / "faier")).weights.values())
 
 
 @pytest.mark.parametrize("variant", ["faier-norel", "fier", "aier", "fier+aier"])

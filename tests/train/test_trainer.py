@@ -69,6 +69,7 @@ def test_checkpoints_of_before_go_on(tmp_path: Path) -> None:
     before = {"steps", "warmup", "decay", "validate", "patience", "average", "keep", "clip", "seed", "threads"}
     assert set(TrainPlan().described()) == before
     assert set(TrainPlan(optimizer="adam", device="cuda").described()) == {*before, "optimizer"}
+    assert set(TrainPlan(precision="bfloat16").described()) == {*before, "precision"}
     own = trainer(tmp_path)
     own.run(lambda *_: {"loss": own.model.weight.square().sum()}, lambda: {"agreement": 1.0}, until=2)
     saved = torch.load(own.checkpoint, weights_only=True)

@@ -2,7 +2,8 @@
 
 The value of a sentence is the probability that none of its tokens is wrong, the product of what each token leaves. So
 the tokens that lower it are those the network names; nothing else does. A power, the same for all tokens, makes it the
-share of people's captions among texts of that value.
+share of people's captions among texts of that value where half of them are spoilt, as in training; captions are spoilt
+less often (SPOILT), and the value that is given is the share there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from vericap.core import shipped
 from vericap.core.samples import has_word
-from vericap.core.typing import Floats32, Ints
+from vericap.core.typing import Floats, Floats32, Ints
 from vericap.models.fluency_seen import Seen
 from vericap.models.fluency_words import FLAG_BITS, Lexicon, Sentence, repetition, sentences
 
@@ -28,6 +29,7 @@ KINDS = (
 )  # fmt: skip
 WIDTH, DILATIONS = 5, (3, 6)  # of the first layer; of the further ones, three places each
 LEAST = 0.01  # of a sentence in the mean over a text
+SPOILT = 0.15  # of captions that do not read as written by a person, as a reader may expect
 MOULD = 2  # sentences of one skeleton that a text may have
 _TOKENS = 1 << 15  # computed at once
 _ROUND = 4  # sentences are filled up to a multiple of so many tokens
@@ -123,7 +125,7 @@ class FluencyModel:
             chances = self.chances(classes, flags, lengths[rows])
             kinds = (chances[:, :, 1:].argmax(axis=2) + 1).astype(np.int8)
             inside = np.arange(classes.shape[1]) < lengths[rows][:, None]
-            values = np.where(inside, chances[:, :, GOOD], 1.0).prod(axis=1, dtype=np.float64).tolist()
+            values = expected(np.where(inside, chances[:, :, GOOD], 1.0).prod(axis=1, dtype=np.float64)).tolist()
             for place, row in enumerate(rows.tolist()):
                 kept = slice(1, int(lengths[row]))  # the start of a sentence is never wrong
                 found[row] = SentenceFluency(wanted[row], values[place], chances[place, kept, GOOD], kinds[place, kept])
@@ -172,6 +174,15 @@ class FluencyModel:
             here, there = _shifted(state.shape[1], shift)
             found[:, here] += state[:, there] @ self.weights[name][kernel]
         return found
+
+
+def expected(even: Floats) -> Floats:
+    """Shares where few captions are spoilt, from shares where half of them are.
+
+    >>> expected(np.array([0.0, 0.5, 1.0])).round(2).tolist()
+    [0.0, 0.85, 1.0]
+    """
+    return np.asarray((1 - SPOILT) * even / ((1 - SPOILT) * even + SPOILT * (1 - even)))
 
 
 def _shifted(length: int, shift: int) -> tuple[slice, slice]:

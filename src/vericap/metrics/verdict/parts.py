@@ -19,6 +19,7 @@ from vericap.core.typing import Floats32, Ints
 from vericap.metrics.toolbox import imageless, judged, wordless
 from vericap.metrics.verdict.claims import OBJECT, RELATION, Claim, ClaimedSentence, claimed, sentences_of
 from vericap.metrics.verdict.lexicon import Lexicon, shipped_rivals
+from vericap.metrics.verdict.matched import matched, needs
 from vericap.metrics.verdict.said import SAYING, Said
 from vericap.metrics.verdict.sight import SIGHT, PhotoSight, geometry
 from vericap.run.analyses import Graphs, Regions, RegionVectors, Sentences, VisualWords, VisualWordsWeights, VseWeights
@@ -50,6 +51,7 @@ class CaptionParts:
     regions: Floats32  # (claims, 4)
     fit: Floats32  # (sentences,): image-sentence similarity of each
     nearest: Floats32  # (sentences, 2): mean and largest similarity of each with the references; NaN without
+    match: Floats32  # (sentences, MATCHED): of each with the photo alone, and as the references guide it; NaN without
     unsaid: tuple[tuple[str, float], ...]  # content words of references that the caption lacks, with their shares
     recall: float  # the share of what references say that the caption says; NaN without references
     through: Mapping[str, tuple[str, ...]]  # words that the vocabulary lacks, and the known ones that stand for them
@@ -72,7 +74,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         sight = (VisualWords(self.words), VisualWordsWeights(self.words))
         vse = (Regions.of(settings), RegionVectors(self.encoder), VseWeights(self.encoder), Sentences(encoder=CAPTIONS))
-        return (self.graphs, *sight, *vse)
+        return tuple(dict.fromkeys((self.graphs, *sight, *vse, *needs(settings))))
 
     def compute(self, batch: Batch, runtime: Runtime) -> list[CaptionParts | None]:
         found: list[CaptionParts | None] = [None] * len(batch)
@@ -81,6 +83,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         lexicon = self._lexicon(batch, runtime)
         lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
         fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
+        matches = matched(batch, rows, split.texts, runtime)
         order = rows[np.argsort(batch.images[rows], kind="stable")].tolist()
         for image, own in groupby(order, key=lambda row: int(batch.images[row])):
             together = list(own)
@@ -92,7 +95,16 @@ class Parts(Analysis[list["CaptionParts | None"]]):
                 numbers[:, _SENTENCE], numbers[:, SAID:] = fit[owners], said.of(row, sentences)
                 left_out = said.left_out(row)
                 found[row] = CaptionParts(
-                    sentences, owners, numbers, lying, regions, fit, nearest, *left_out, lexicon.through(sentences)
+                    sentences,
+                    owners,
+                    numbers,
+                    lying,
+                    regions,
+                    fit,
+                    nearest,
+                    matches[row],
+                    *left_out,
+                    lexicon.through(sentences),
                 )
         self._adds(batch, runtime, found)
         return found

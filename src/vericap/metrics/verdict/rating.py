@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vericap.core.typing import Floats
-from vericap.metrics.verdict.parts import NEAR, SAID, CaptionParts
+from vericap.metrics.verdict.matched import MATCHED
+from vericap.metrics.verdict.parts import CaptionParts
 
 if TYPE_CHECKING:
     from vericap.metrics.verdict.judge import Judged
 
-PHOTO = ("fit", "worst fit", "right", "support", "least support", "content")
-OTHERS = ("likeness", "best likeness", "said", "near", "recall")
-RATING = {"image": PHOTO, "both": (*PHOTO, *OTHERS)}
+# How the sentences fit the photo as wholes (`vse`), how their words and claims match it (`faier-plus`), the mean support
+# of all claims, the log odds that nothing is wrong; with references the match is the one they guide, and how near the
+# sentences come to them and how much is said join in.
+RATING = {
+    "image": ("fit", "match", "support", "right"),
+    "both": ("fit", "match", "support", "right", "likeness", "best likeness", "content"),
+}
+_SUPPORT = 0.5  # of a caption that claims nothing
 
 
 def rating_features(parts: CaptionParts, judged: Judged, way: str) -> Floats:
     """Numbers that the weights of the rating belong to, in the order of RATING."""
-    support = judged.support if len(judged.support) else np.array([0.5])
     right = np.clip(judged.fidelity, 1e-3, 1 - 1e-3)
-    found = [float(parts.fit.mean()), float(parts.fit.min()), float(np.log(right / (1 - right)))]
-    found += [float(support.mean()), float(support.min()), float(np.log1p(judged.content))]
+    match = parts.match[:, MATCHED.index("photo" if way == "image" else "guided")]
+    support = float(judged.support.mean()) if len(judged.support) else _SUPPORT
+    found = [float(parts.fit.mean()), float(match.mean()), support, float(np.log(right / (1 - right)))]
     if way == "both":
-        said, near = (
-            (parts.numbers[:, SAID], parts.numbers[:, NEAR]) if len(parts.numbers) else (np.zeros(1), np.zeros(1))
-        )
-        found += [*parts.nearest.mean(axis=0).tolist(), float(said.mean()), float(near.mean()), parts.recall]
+        found += [*parts.nearest.mean(axis=0).tolist(), float(np.log1p(judged.content))]
     return np.array(found, dtype=np.float64)

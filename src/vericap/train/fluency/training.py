@@ -239,7 +239,8 @@ def calibrated(model: FluencyModel, sources: Sources, seed: int) -> FluencyModel
 
 def _logs(model: FluencyModel, texts: Sequence[Sequence[str]]) -> Floats:
     found = model.sentences([Sentence(0, 0, tuple(words), ()) for words in texts])
-    return np.log(np.clip([one.value for one in found], 1e-6, 1 - 1e-4))
+    even = [float(one.good.prod(dtype=np.float64)) for one in found]  # as many are spoilt here as are not
+    return np.log(np.clip(even, 1e-6, 1 - 1e-4))
 
 
 def words_of(text: str) -> list[list[str]]:

@@ -27,8 +27,8 @@ from vericap.metrics.verdict.parts import GEOMETRY, CaptionParts
 from vericap.metrics.verdict.rating import RATING, rating_features
 from vericap.metrics.verdict.reasons import FALSE_ALARMS
 from vericap.text.stopwords import ENGLISH
-from vericap.train.verdict.cases import Case, claims_wrong, share_of
-from vericap.train.verdict.fit import area, average_precision, logistic, named
+from vericap.train.verdict.cases import OWN, Case, claims_wrong, share_of
+from vericap.train.verdict.fit import area, average_precision, balanced, logistic, named
 
 FIT, HELD = 0.55, 0.75  # photos that fit weights; those up to the second share set thresholds, the rest check
 UNSAID = 0.3  # of things called left out that none of the photo's other captions may say
@@ -36,7 +36,7 @@ WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.85  # support from which a claim adds to what a caption says
 _LEAST = 30  # wrong claims of a kind that has weights of its own
-_WORTH = {"object": 1.0, "attribute": 0.6, "count": 0.5, "action": 0.8, "relation": 0.25, "": 0.6}
+_ALIKE = 300.0  # how much the weights of the rating are pulled towards equal ones
 
 
 class Known(NamedTuple):
@@ -60,10 +60,12 @@ def calibrated(known: dict[str, list[Known]]) -> tuple[dict[str, Any], dict[str,
         "fluency": {"threshold": 0.5},
         "bland": {"below": 0.2, "share": 0.25},
     }
-    weights |= {"threshold": COUNTS, "fidelity": {"least": 0.3}, "adequacy": {"worth": _WORTH, "scale": 3.0}}
+    weights |= {"threshold": COUNTS, "adequacy": {"scale": 3.0}}
+    weights["fidelity"] = {"least": 0.3, "before": dict.fromkeys(WAYS, 0.0)}
     weights["right"] = {way: named(np.zeros(len(RIGHT)), RIGHT) for way in WAYS}
     weights["right"] = {way: _right(_told(fit, way), Judge(weights), way) for way in WAYS}
-    weights["adequacy"] = {"worth": _WORTH, "scale": _scale(fit["made"], Judge(weights))}
+    weights["fidelity"]["before"] = {way: _before(fit["rated"], weights, way) for way in WAYS}
+    weights["adequacy"] = {"scale": _scale(fit["made"], Judge(weights))}
     weights["doubted"] = {way: _doubted(held["made"], Judge(weights), way) for way in WAYS}
     weights["rating"] = {way: _rating([*fit["rated"], *fit["strange"]], Judge(weights), way) for way in WAYS}
     return weights, _figures(check, Judge(weights))
@@ -117,6 +119,20 @@ def _right(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
     rows = [sentence_features(parts, judge.support(parts, way), judge.placed(parts), way) for _, parts, _ in cases]
     target = ~np.concatenate([sentences_wrong(case, parts) for case, parts, _ in cases])
     return named(logistic(np.concatenate(rows)[:, :-1], target), RIGHT)
+
+
+def _before(cases: list[Known], weights: dict[str, Any], way: str) -> float:
+    """Log odds by which captions people wrote have, on average, the fidelity that people rate them with."""
+    from scipy.optimize import brentq
+
+    own = [one for one in cases if one.case.kind == OWN and (way == IMAGE or one.parts.recall == one.parts.recall)]
+    wanted = float(np.mean([one.case.rating for one in own]))
+
+    def excess(odds: float) -> float:
+        judge = Judge({**weights, "fidelity": {**weights["fidelity"], "before": dict.fromkeys(WAYS, odds)}})
+        return float(np.mean([judge.judged(one.parts, way).fidelity for one in own])) - wanted
+
+    return round(float(brentq(excess, -10.0, 10.0, xtol=1e-4)), 4)
 
 
 def sentences_wrong(case: Case, parts: CaptionParts) -> Bools:
@@ -177,7 +193,8 @@ def _says(text: str, others: tuple[str, ...]) -> bool:
 def _rating(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
     cases = cases if way == IMAGE else [one for one in cases if one.parts.recall == one.parts.recall]
     given = np.stack([rating_features(parts, judge.judged(parts, way), way) for _, parts, _ in cases])
-    return named(logistic(given, np.array([case.rating for case, _, _ in cases])), (*RATING[way], "constant"))
+    target = np.array([case.rating for case, _, _ in cases])
+    return named(balanced(given, target, pull=_ALIKE), (*RATING[way], "constant"))
 
 
 def _figures(check: dict[str, list[Known]], judge: Judge) -> dict[str, Any]:

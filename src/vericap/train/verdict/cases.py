@@ -29,6 +29,7 @@ from vericap.run.runtime import Runtime
 from vericap.train import data
 
 KINDS = ("object", "attribute", "relation", "number")
+OWN = "own"  # kind of a rated caption that was written for the photo
 Span = tuple[int, int]
 
 
@@ -111,7 +112,7 @@ def rated(file: str | Path, captions: data.Captioned, *, foreign: bool = True) -
         if record.get("trainable") and record.get("photo") and key in own and (foreign or record["own"]):
             text = record["caption"].strip()
             rest = tuple(other for other in own[key] if other.strip() != text)
-            kind = "own" if record["own"] else "foreign"
+            kind = OWN if record["own"] else "foreign"
             found.append(Case(photo_name(key), text, rest, kind=kind, rating=record["rating"] / 5))
     return found
 

@@ -11,26 +11,35 @@ from vericap.core.typing import Array, Floats
 _STEPS = 60
 
 
-def logistic(given: Array, target: Array, *, ridge: float = 1.0, weights: Array | None = None) -> Floats:
+def logistic(given: Array, target: Array, *, ridge: float = 1.0, towards: float = 0.0) -> Floats:
     """Weights of standardised features and a constant (last), given back for the features as they are.
 
-    `target` may be any share between 0 and 1; `ridge` pulls the standardised weights towards 0.
+    `target` may be any share between 0 and 1; `ridge` pulls the standardised weights `towards` a common value.
     """
     mean, spread = given.mean(axis=0), given.std(axis=0) + 1e-9
     x = np.concatenate([(given - mean) / spread, np.ones((len(given), 1))], axis=1)
-    counts = np.ones(len(given)) if weights is None else np.asarray(weights, dtype=np.float64)
     pull = np.append(np.full(given.shape[1], ridge), 1e-6)
-    found = np.zeros(x.shape[1])
+    begin = np.append(np.full(given.shape[1], towards), 0.0)
+    found = begin.copy()
     for _ in range(_STEPS):
         expected = 1 / (1 + np.exp(-(x @ found)))
-        slope = x.T @ (counts * (expected - target)) + pull * found
-        curve = (x * (counts * expected * (1 - expected))[:, None]).T @ x + np.diag(pull)
+        slope = x.T @ (expected - target) + pull * (found - begin)
+        curve = (x * (expected * (1 - expected))[:, None]).T @ x + np.diag(pull)
         step = np.linalg.solve(curve, slope)
         found -= step
         if np.abs(step).max() < 1e-8:
             break
     plain = found[:-1] / spread
     return np.append(plain, found[-1] - mean @ plain)
+
+
+def balanced(given: Array, target: Array, *, pull: float) -> Floats:
+    """As `logistic`, the weights pulled towards equal ones: parts that say much the same share their weight, and what
+    was fitted on one kind of captions holds on others."""
+    spread = given.std(axis=0) + 1e-9
+    together = ((given - given.mean(axis=0)) / spread).mean(axis=1, keepdims=True)
+    slope = logistic(together, target, ridge=0.0)[0] / given.shape[1]
+    return logistic(given, target, ridge=pull, towards=float(slope))
 
 
 def named(weights: Sequence[float] | Array, names: Sequence[str]) -> dict[str, float]:
