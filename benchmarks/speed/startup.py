@@ -1,8 +1,8 @@
 """Processor time of the command line from start to end on ten captions: fresh processes, nothing in the cache.
 
-    VERICAP_DATA=DIR python -m benchmarks.speed.startup [--before DIR] [--times 7] [--cases help bleu vse spice]
+    VERICAP_DATA=DIR python -m benchmarks.speed.startup [--before DIR] [--times 7] [--cases help bleu vse ...]
 
-Texts have four references each, those for `vse`, which reads none, have none.
+Texts have four references each, those of the file `alone` none.
 User and system time of the process and those it starts, one thread; the least and the median of all runs, as other
 load on the machine only adds. With --before (a checkout of an older commit, kernels built) both versions take turns.
 """
@@ -28,6 +28,7 @@ CASES = {
     "help": "--help",
     "bleu": "score captions.jsonl --metrics bleu-4",
     "vse": "score alone.jsonl --metrics vse --images {photos}",
+    "vse-references": "score captions.jsonl --metrics vse --images {photos}",
     "spice": "score captions.jsonl --metrics spice",
 }
 CAPTIONS = 10
