@@ -19,6 +19,7 @@ from vericap.core.settings import Settings
 from vericap.io.filtering import Filtering, Outcome, Wish, check_outputs, rejected_name
 from vericap.io.stream import open_input
 from vericap.io.subsets import UID, TarWriter, halves
+from vericap.run import processes
 
 PHOTOS = shipped.ROOT / "demo" / "photos"
 UIDS = ["139e4a9b22a614771f06c700a8ebe150", "6e356964a967af455c8016b75d691203", "00000000000000000000000000000001"]
@@ -71,6 +72,25 @@ def test_the_file_is_the_same_with_the_cascade_and_with_other_pieces(pairs: Path
         [(row["id"], row["rejected"]) for row in lines(rejected_name(file))] for file in (one, other)
     ]  # scores of the rejected are fewer with the cascade
     assert reasons[0] == reasons[1]
+
+
+def test_processes_stay_open_from_piece_to_piece(pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    usual = processes.Workers.__init__
+    monkeypatch.setattr(
+        processes.Workers, "__init__", lambda self, count: (started.append(count), usual(self, count))[0]
+    )
+    rows = pairs.read_text().splitlines() * 40
+    numbered = [{**json.loads(row), "id": str(number)} for number, row in enumerate(rows)]
+    many = tmp_path / "many.jsonl"
+    many.write_text("".join(json.dumps(row) + "\n" for row in numbered))
+    keep = "rouge-l>=0.5 & !url then bleu-1>=0.4"
+    for workers in (1, 2):
+        kept = tmp_path / f"kept{workers}.jsonl"
+        filtered(many, kept, keep, records=100, cascade=True, settings=Settings(workers=workers, cache="off"))
+    assert started == [2]
+    assert (tmp_path / "kept1.jsonl").read_bytes() == (tmp_path / "kept2.jsonl").read_bytes()
+    assert (tmp_path / "kept1.rejected.jsonl").read_bytes() == (tmp_path / "kept2.rejected.jsonl").read_bytes()
 
 
 def test_csv_in_csv_out(tmp_path: Path) -> None:

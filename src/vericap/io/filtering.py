@@ -164,6 +164,10 @@ class Filtering:
 
         `resume` takes up a run that was cut short: "" with the state beside the output, else with that folder.
         """
+        with self.judge:
+            return self._run(output, rejected, resume)
+
+    def _run(self, output: str | Path | None, rejected: str | Path | None, resume: str | None) -> Outcome:
         self.outcome.problems += self.source.problems
         if output is None:
             for records, rows, _ in self._selection(None):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Array, Ints
+from vericap.run import processes
 from vericap.run.engine import Run, check_needs
 from vericap.run.filter import plan, truth
 from vericap.run.filter.columns import TEXT_RULES, Sources
@@ -21,7 +23,9 @@ from vericap.run.filter.grammar import ExpressionError
 from vericap.run.filter.state import KEPT, UNREADABLE, Rows, State
 from vericap.run.filter.tree import Node, Share, columns
 from vericap.run.filter.truth import Cut, Truth
-from vericap.run.results import Result
+
+_SHARES = 4  # of a piece for each process: where one is slower the others do more
+_FEWEST = 8  # samples that are worth sending to another process
 
 
 class Judge:
@@ -41,12 +45,22 @@ class Judge:
         self.conditions: list[Node] = [condition for stage in self.stages for condition in stage.conditions]
         self._runs: dict[tuple[str, ...], Run] = {}
         self._checked: set[str] = set()
+        self._crew: processes.Workers | None = None
         if self.settings.df == "corpus" and any(metric.prepares for metric in sources.metrics.values()):
             named = ", ".join(label for label, metric in sources.metrics.items() if metric.prepares)
             raise VericapError(
                 f"{named} would depend on the other captions of the file; bring document frequencies: `df=FILE` "
                 "(or coco-val)"
             )
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """End the processes that were started."""
+        if self._crew is not None:
+            self._crew.__exit__(kind, *rest)
+            self._crew = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -110,11 +124,23 @@ class Judge:
             _put(state, label, rows, np.full(len(rows), np.nan))
             state.problems.setdefault(label, {}).update(dict.fromkeys(rows.tolist(), reason))
         able = tuple(label for label in labels if label not in lacking)
-        result = self._run(able).score(samples) if able else None
+        found = self._statistics(able, samples) if able else {}
         for label in labels:
             state.scored[label][rows] = True
-            if result is not None and label in able:
-                self._fill(state, result, label, rows)
+            if label in found:
+                self._fill(state, found[label], label, rows)
+
+    def _statistics(self, labels: tuple[str, ...], samples: Sequence[Sample]) -> Mapping[str, Statistics]:
+        """What metrics compute of some samples: here, or in processes that stay open from piece to piece."""
+        run, workers = self._run(labels), self.settings.workers
+        size = -(-len(samples) // (_SHARES * workers))
+        if workers == 1 or size < _FEWEST or not processes.portable(list(run.metrics)):
+            return run.score(samples).statistics
+        self._crew = self._crew or processes.Workers(workers)
+        settings = replace(run.settings, workers=1, threads=run.settings.threads or 1)
+        parts = (samples[start : start + size] for start in range(0, len(samples), size))
+        each = list(self._crew.map(partial(_scored, tuple(run.metrics), settings), parts))
+        return {label: Statistics.concatenate([part[label] for part in each]) for label in labels}
 
     def _run(self, labels: tuple[str, ...]) -> Run:
         if labels not in self._runs:
@@ -131,13 +157,14 @@ class Judge:
                 check_needs(metric, batch)
                 self._checked.add(metric.label)
 
-    def _fill(self, state: State, result: Result, label: str, rows: Ints) -> None:
+    def _fill(self, state: State, statistics: Statistics, label: str, rows: Ints) -> None:
         """Scores of a metric and those of its columns that are read, into the columns of all records."""
-        statistics = result.statistics[label]
-        _put(state, label, rows, result[label])
+        scores = self.sources.metrics[label].captions(statistics.values)
+        scores = np.where(np.isnan(statistics.values[:, 0]), np.nan, scores)
+        _put(state, label, rows, scores)
         for source in self.sources.of.values():
             if source.kind == "metric" and source.key == label:
-                _put(state, source.name, rows, self._part(statistics, source.part) if source.part else result[label])
+                _put(state, source.name, rows, self._part(statistics, source.part) if source.part else scores)
         own = state.problems.setdefault(label, {})
         for place, reason in statistics.problems.items():
             if statistics.undefined(place):
@@ -185,6 +212,11 @@ class Judge:
             holds = truth.judge(condition, values, shares).yes
             lost = entrants[~holds & (state.failed[entrants] == KEPT)]
             state.failed[lost] = self.conditions.index(condition)
+
+
+def _scored(metrics: tuple[Metric, ...], settings: Settings, samples: Sequence[Sample]) -> dict[str, Statistics]:
+    """In another process, whose networks stay open."""
+    return Run(metrics, settings).score(samples).statistics
 
 
 def _names(conditions: Sequence[Node]) -> Iterator[str]:
