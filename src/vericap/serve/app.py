@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, File, Form, Request, UploadFile
+from fastapi import Depends, FastAPI, File, Form, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
@@ -95,53 +95,27 @@ class Service:
 # --- endpoints ----------------------------------------------------------------------------------------------------
 
 
-async def check(
-    request: Request, caption: Caption, references: References, image: Image = None, lang: Lang = ""
-) -> Response:
+async def check(asked: AskedPlainly) -> Response:
     """Fidelity, adequacy, fluency and verdict of a caption, its words, and what it leaves out."""
-    asked = await Asked.of(request, caption, image, references, lang)
     return JSONResponse(await asked.answer(partial(checked, asked.judge, asked.sample, asked.lang)))
 
 
-async def score(
-    request: Request,
-    caption: Caption,
-    references: References,
-    metrics: Metrics,
-    image: Image = None,
-    lang: Lang = "",
-) -> Response:
+async def score(asked: AskedOfMetrics) -> Response:
     """Scores of a caption by some metrics; without names the usual ones."""
-    asked = await Asked.of(request, caption, image, references, lang, metrics)
     found = await asked.answer(lambda: asked.judge.score(asked.sample, asked.metrics(), asked.lang))
     return JSONResponse(found.as_dict())
 
 
 async def explain(
-    request: Request,
-    caption: Caption,
-    references: References,
-    metrics: Metrics,
-    image: Image = None,
-    lang: Lang = "",
-    full: Annotated[bool, Form(description="Matrices and graphs too.")] = False,
+    asked: AskedOfMetrics, full: Annotated[bool, Form(description="Matrices and graphs too.")] = False
 ) -> Response:
     """Scores of a caption with the reasons of every metric that gives any."""
-    asked = await Asked.of(request, caption, image, references, lang, metrics)
     found = await asked.answer(lambda: asked.judge.explain(asked.sample, asked.metrics(), asked.lang, full=full))
     return JSONResponse(found.explained())
 
 
-async def view(
-    request: Request,
-    caption: Caption,
-    references: References,
-    metrics: Metrics,
-    image: Image = None,
-    lang: Lang = "",
-) -> Response:
+async def view(asked: AskedOfMetrics) -> Response:
     """What the page draws: the usual metrics and those that are chosen beside them."""
-    asked = await Asked.of(request, caption, image, references, lang, metrics)
     wanted = asked.all_metrics()
     if not wanted:
         return JSONResponse({"hint": NOTHING_FITS})  # somebody is still typing: this is no mistake
@@ -214,6 +188,28 @@ class Asked:
         """What the worker makes of it."""
         limits = self.service.limits
         return await self.service.worker.answer(work, limits.seconds, self.request.is_disconnected)
+
+
+async def _plainly(
+    request: Request, caption: Caption, references: References, image: Image = None, lang: Lang = ""
+) -> Asked:
+    return await Asked.of(request, caption, image, references, lang)
+
+
+async def _of_metrics(
+    request: Request,
+    caption: Caption,
+    references: References,
+    metrics: Metrics,
+    image: Image = None,
+    lang: Lang = "",
+) -> Asked:
+    return await Asked.of(request, caption, image, references, lang, metrics)
+
+
+# What an endpoint is given: the fields of its form, checked.
+AskedPlainly = Annotated[Asked, Depends(_plainly)]
+AskedOfMetrics = Annotated[Asked, Depends(_of_metrics)]
 
 
 # --- the application ------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from typing import Any
 from vericap.core.explanation import Explanation
 from vericap.core.metric import Metric
 from vericap.metrics.scales import known_scales
-from vericap.report.site.aspects import JUDGES, SURE, aspect, ordered
+from vericap.report.site.aspects import JUDGES, SURE, ordered
 from vericap.report.site.chunks import rounded
 from vericap.report.site.reasons import compact, evidence
-from vericap.report.site.summary import short_signature
+from vericap.report.site.summary import described
 from vericap.serve.judge import Judged
 
 _SPREADS = 3.0  # of human captions, on either side of their mean: the ends of a bar without bounds
@@ -80,14 +80,7 @@ def metric_entry(name: str, metric: Metric, signature: str) -> dict[str, Any]:
         mean, spread = scale.means[0], scale.spreads[0]
         edges = [max(low, mean - _SPREADS * spread), min(high, mean + _SPREADS * spread)]
     return {
-        "name": name,
-        "title": metric.title or name,
-        "lower": metric.direction == "lower",
-        "range": [rounded(low), rounded(high)],
-        "aspect": aspect(name.partition(":")[0]),
-        "signature": signature,
-        "short": short_signature(signature),
-        "explains": metric.explains,
+        **described(name, metric, signature),
         "edges": edges,
         "systems": [{"value": None, "interval": None, "count": 1, "reason": "", "bins": []}],
     }

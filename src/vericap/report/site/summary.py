@@ -28,18 +28,25 @@ def _metric(content: Content, name: str, metric: Metric) -> dict[str, Any]:
     scores = {system: result[name] for system, result in content.results.items()}
     signature = next(iter(content.results.values())).corpus[name].signature
     edges = _edges(np.concatenate(list(scores.values())))
-    low, high = metric.range
+    return {
+        **described(name, metric, signature),
+        "explains": any(name in result.explanations for result in content.results.values()) or metric.explains,
+        "edges": [rounded(float(edges[0]), 6), rounded(float(edges[-1]), 6)],
+        "systems": [_score(content, system, name, scores[system], edges) for system in content.systems],
+    }
+
+
+def described(name: str, metric: Metric, signature: str) -> dict[str, Any]:
+    """What a view says of a metric, whatever its scores are."""
     return {
         "name": name,
         "title": metric.title or name,
         "lower": metric.direction == "lower",
-        "range": [rounded(low), rounded(high)],
+        "range": [rounded(bound) for bound in metric.range],
         "aspect": aspect(name.partition(":")[0]),
         "signature": signature,
         "short": short_signature(signature),
-        "explains": any(name in result.explanations for result in content.results.values()) or metric.explains,
-        "edges": [rounded(float(edges[0]), 6), rounded(float(edges[-1]), 6)],
-        "systems": [_score(content, system, name, scores[system], edges) for system in content.systems],
+        "explains": metric.explains,
     }
 
 
