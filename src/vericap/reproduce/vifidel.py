@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vericap.core import shipped
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.table import Cell, Table
 from vericap.meta.judgements import Pairs, Ratings, selected
 from vericap.meta.published import Published, paper_values
 from vericap.meta.scoring import GOLD, metrics_of, score
+from vericap.models import recurrent_lm
 from vericap.report import figures
 from vericap.reproduce.agreement import Found, agreements
 from vericap.reproduce.experiment import Choices, Outcome, at_hand, printed, share, sources
@@ -43,6 +45,12 @@ def _looks(metric: str) -> bool:
     return "vifidel" in metric
 
 
+def chosen(choices: Choices, usual: Sequence[str]) -> list[str]:
+    """The user's metrics, or the usual ones: those of the recurrent language model where it is installed."""
+    there = (shipped.ROOT / recurrent_lm.PART / "meta.json").is_file()
+    return list(choices.metrics) or [metric for metric in usual if there or "lm:model=rnn" not in metric]
+
+
 def pairs_of(choices: Choices) -> Pairs:
     loaded, _ = at_hand(("pascal50s",), choices)
     data = loaded["pascal50s"]
@@ -52,7 +60,7 @@ def pairs_of(choices: Choices) -> Pairs:
 
 def scored(choices: Choices, data: Pairs, sources_of_objects: Sequence[str]) -> dict[str, Found]:
     """Every metric with 0, 1 and 5 references, by source of objects; those that look at no object are scored once."""
-    metrics, found = choices.metrics or METRICS, {}
+    metrics, found = chosen(choices, METRICS), {}
     for place, source in enumerate(sources_of_objects):
         own = metrics if place == 0 else [metric for metric in metrics if _looks(metric)]
         settings = replace(choices.settings, objects=source)
@@ -113,7 +121,7 @@ def _by_group(choices: Choices, names: Sequence[str], title: str) -> Outcome:
 def _rows(choices: Choices, names: Sequence[str]) -> list[tuple[str, str]]:
     return [
         (metric, source)
-        for metric in choices.metrics or METRICS
+        for metric in chosen(choices, METRICS)
         for place, source in enumerate(names)
         if place == 0 or _looks(metric)
     ]
@@ -149,7 +157,7 @@ ASPECTS = {"correctness": "machine", "thoroughness": "machine-thoroughness"}
 def table_2(choices: Choices) -> Outcome:
     """Machine captions of Composite's COCO part: Spearman with correctness and thoroughness."""
     data = _coco_part(choices)
-    found = agreements(data, choices.metrics or COMPOSITE, list(ASPECTS.values()), choices, references=(None, 0))
+    found = agreements(data, chosen(choices, COMPOSITE), list(ASPECTS.values()), choices, references=(None, 0))
     return Outcome([_composite(data, found, choices, "Table 2: COCO part, machine captions")])
 
 
@@ -161,7 +169,7 @@ def table_3(choices: Choices) -> Outcome:
     tables = []
     for source in ("pooled", *dict.fromkeys(data.sources or [])):
         own = data if source == "pooled" else _part(data, source)
-        found = agreements(own, choices.metrics or COMPOSITE, list(ASPECTS.values()), choices, references=(None, 0))
+        found = agreements(own, chosen(choices, COMPOSITE), list(ASPECTS.values()), choices, references=(None, 0))
         tables.append(_composite(own, found, choices, f"Table 3: {source}, machine captions"))
     return Outcome(tables)
 
@@ -181,7 +189,7 @@ def _composite(data: Ratings, found: Found, choices: Choices, title: str) -> Tab
     aspects = {name: protocol for name, protocol in ASPECTS.items() if name == "correctness" or data.aspects}
     heads = [f"{aspect}, {count}" for count in ("no references", "all references") for aspect in aspects]
     shown = Table(["metric", *heads], title=f"VIFIDEL, {title}, Spearman", x100=True)
-    for metric in choices.metrics or COMPOSITE:
+    for metric in chosen(choices, COMPOSITE):
         values = [found.value(metric, protocol, count) for count in (0, None) for protocol in aspects.values()]
         shown.add(metric, *map(share, values))
     shown.notes = ["Paper: none of its numbers are known to us.", *found.notes()]
