@@ -322,6 +322,35 @@ def killed(words: list[object], moment: float, number: int, *, worker: bool) -> 
     run.communicate()
 
 
+def test_files_of_others_in_a_folder_stay(captions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spark names its files part-00000-...; a folder of results may hold anything."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    mine = [
+        folder / name for name in ("part-00000-abc.snappy.parquet", "bad-photos.txt", "merged-all.csv", "scored.md")
+    ]
+    for file in mine:
+        file.write_text("mine")
+    for _ in range(2):  # the second one removes what the first one left
+        assert score(captions, "-o", f"{folder}/", "--shard-records", 16) == 0
+        assert all(file.read_text() == "mine" for file in mine)
+        assert len(list(folder.glob("part-000??.parquet"))) == 6
+    (folder / "manifest.json").unlink()
+    assert score(captions, "-o", f"{folder}/", "--shard-records", 16) == 2
+    assert "holds part-00000.parquet, which no run of vericap has left" in capsys.readouterr().err
+    assert score(folder / "part-00003.parquet", "-o", f"{folder}/") == 2
+    assert "one of the inputs" in capsys.readouterr().err
+    assert len(list(folder.glob("part-000??.parquet"))) == 6
+
+
+def test_a_folder_that_lacks_a_part_is_done_again(captions: Path, tmp_path: Path) -> None:
+    words = (captions, "-o", f"{tmp_path / 'out'}/", "--shard-records", 16, "--resume")
+    assert score(*words) == 0
+    (tmp_path / "out" / "part-00002.parquet").unlink()
+    assert score(*words) == 0
+    assert (tmp_path / "out" / "part-00002.parquet").exists()
+
+
 def test_ended_before_it_had_tidied_up(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = (captions, "-o", tmp_path / "x.jsonl", "--shard-records", 16, "--resume")
     with monkeypatch.context() as patch:

@@ -264,6 +264,26 @@ def test_outputs_are_checked_before_the_work(pairs: Path, tmp_path: Path) -> Non
         check_outputs(tmp_path / "no" / "kept.csv", None, [pairs])
 
 
+def test_shards_are_never_inputs(tmp_path: Path) -> None:
+    """`filter 'x/{000..099}.tar' x/%03d.tar` would write over the first shard while others are still read."""
+    inputs = [tmp_path / f"{number:03d}.tar" for number in (0, 1)]
+    for file in inputs:
+        file.write_bytes(b"x")
+    (tmp_path / "link.tar").symlink_to(inputs[1])
+    (tmp_path / "other").mkdir()
+    for source in (inputs, [tmp_path / "link.tar"]):
+        with pytest.raises(InputError, match=r"one of the inputs, and would be lost"):
+            check_outputs(tmp_path / "%03d.tar", None, source)
+    check_outputs(tmp_path / "kept-%03d.tar", None, inputs)
+    check_outputs(tmp_path / "other" / "%03d.tar", None, inputs)
+
+
+def test_shards_of_an_earlier_run_are_told(pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "kept-000007.tar").write_bytes(b"")
+    outcome = filtered(pairs, tmp_path / "kept-%06d.tar", "words>=9")
+    assert [note for note in outcome.notes if "kept-000007.tar" in note]
+
+
 def test_a_metric_that_judges_nothing_is_a_mistake(tmp_path: Path) -> None:
     source, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     source.write_text('{"id": 1, "caption": "a dog", "image": "a.jpg"}\n', encoding="utf-8")

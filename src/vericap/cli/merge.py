@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.output)
     folder = Path(args.resume) if args.resume else path if path.is_dir() else path.with_name(f"{path.name}.state")
     stored = Manifest(folder, {}).stored() if folder.is_dir() else None
-    if stored is None:
+    if stored is None or "plan" not in stored:
         raise InputError(f"{path}: no run is kept for it ({folder / NAME}); name what `vericap score --shard` wrote")
     plan = stored["plan"]
     name = str(folder / f"*{plan['output']}") if plan["folder"] else args.output

@@ -18,7 +18,7 @@ from vericap.io.columns import column, fitted, unified
 from vericap.io.filter_state import FilterState
 from vericap.io.records import PLAIN, Fields, known_fields
 from vericap.io.stream import Input, Records
-from vericap.io.subsets import TarWriter, UidWriter, plain_columns
+from vericap.io.subsets import COUNTED, TarWriter, UidWriter, is_shard, plain_columns
 from vericap.io.write import WRITERS, Writer, check_not_input, check_output, open_writer
 from vericap.metrics import registry
 from vericap.run.engine import Run
@@ -92,8 +92,12 @@ def rejected_name(output: str | Path) -> Path:
 def check_outputs(output: str | Path, rejected: str | Path | None, inputs: Iterable[str | Path]) -> None:
     """Refuse outputs that cannot be written, or that are inputs, before any work is done."""
     inputs = list(inputs)
-    if "%" not in str(output):
+    if COUNTED.search(Path(output).name) is None:
         check_output(output, inputs, kinds=KINDS, what="kept captions")
+    else:
+        for source in inputs:
+            if is_shard(source, output):
+                raise InputError(f"{output}: {source} is one of the inputs, and would be lost; choose another output")
     if rejected is not None:
         check_output(rejected, inputs, kinds=TABLES, what="rejected captions")
         check_not_input(Path(rejected), [output])
@@ -259,6 +263,12 @@ class Filtering:
                 sink.write(_sorted(held))
             self._check_judged()
         files = sink.names if isinstance(sink, TarWriter) else [output]
+        more = sink.others() if isinstance(sink, TarWriter) else []
+        if more:
+            self.outcome.notes.append(
+                f"{more[0]}{' and others' if len(more) > 1 else ''} of the same name are not of this run; remove them, "
+                "or a pattern reads them too"
+            )
         return files if rejected is None else [*files, rejected]
 
     def _sink(self, output: Path, kind: str) -> Writer | TarWriter | UidWriter:

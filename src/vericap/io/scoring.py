@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -74,6 +75,9 @@ def _made(folder: Path, name: str, inputs: list[str]) -> Path:
     if not folder.parent.is_dir():
         raise InputError(f"{name}: the folder {folder.parent} does not exist")
     check_not_input(folder, inputs)
+    for source in map(Path, inputs):  # a later part may have its name, and an earlier run's parts are removed
+        if re.fullmatch(r"part-\d+\..*", source.name) and source.resolve().parent == folder.resolve():
+            raise InputError(f"{name}: holds {source}, one of the inputs; choose another folder")
     folder.mkdir(exist_ok=True)
     check_output(folder / "part-00000.parquet", inputs)
     return folder
@@ -242,8 +246,7 @@ def complete(folder: Path, output: Output, outcome: Outcome, manifest: Manifest)
         parts.assemble(folder, output.file, output.kind, outcome)
     if output.side is not None:
         parts.side_file(folder, output.side, outcome)
-    size = output.file.stat().st_size if output.file is not None else None
-    manifest.finish({**outcome.summary(), "unread": outcome.unread, "size": size})
+    manifest.finish({**outcome.summary(), "unread": outcome.unread, "size": _size(output)})
     manifest.tidy(parts=not output.parts)
 
 
@@ -280,9 +283,14 @@ def _signatures(source: Input, run: Run) -> dict[str, str]:
 
 def _there(output: Output, summary: Mapping[str, Any]) -> bool:
     """Whether what a finished run has written is still there."""
-    if output.file is None:
-        return output.name != STANDARD
-    return output.file.is_file() and output.file.stat().st_size == summary.get("size")
+    return output.name != STANDARD and _size(output) == summary.get("size")
+
+
+def _size(output: Output) -> int | None:
+    """Bytes of what the user gets: a file, or all parts in a folder."""
+    if output.folder is not None:
+        return sum(part.stat().st_size for part in output.folder.glob(f"part-*{output.kind}"))
+    return output.file.stat().st_size if output.file is not None and output.file.is_file() else None
 
 
 def outcome_of(summary: Mapping[str, Any]) -> Outcome:

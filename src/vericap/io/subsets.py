@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tarfile
+from array import array
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SHARD = 10_000  # samples of a tar file, where the name counts them
 UID = np.dtype("u8,u8")  # a 128-bit number in two halves, as the resharder compares it
 _UID = re.compile(r"[0-9a-fA-F]{32}")
-_COUNTED = re.compile(r"%0?\d*d")
+COUNTED = re.compile(r"%0?\d*d")  # in the name of shards: the number of each
 _ENDINGS = ((b"\xff\xd8\xff", "jpg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"RIFF", "webp"), (b"BM", "bmp"))
 
 
@@ -71,10 +72,18 @@ class TarWriter:
 
     @property
     def _counts(self) -> bool:
-        return _COUNTED.search(self.pattern.name) is not None
+        return COUNTED.search(self.pattern.name) is not None
 
     def _name(self, number: int) -> Path:
-        return self.pattern.with_name(_COUNTED.sub(lambda found: found[0] % number, self.pattern.name))
+        return self.pattern.with_name(COUNTED.sub(lambda found: found[0] % number, self.pattern.name))
+
+    def others(self) -> list[Path]:
+        """Files with the name of a shard that are not of this run."""
+        if not self._counts:
+            return []
+        return sorted(
+            file for file in self.pattern.parent.iterdir() if is_shard(file, self.pattern) and file not in self.names
+        )
 
     def _open(self) -> None:
         self.names.append(self._name(len(self.names)))
@@ -96,6 +105,19 @@ class TarWriter:
             self._tar = None
 
 
+def is_shard(file: str | Path, pattern: str | Path) -> bool:
+    """Whether a file has the name of a shard.
+
+    Examples
+    --------
+    >>> is_shard("a/kept-000012.tar", "a/kept-%06d.tar"), is_shard("b/kept-000012.tar", "a/kept-%06d.tar")
+    (True, False)
+    """
+    before, after = COUNTED.split(Path(pattern).name, maxsplit=1)
+    named = re.fullmatch(re.escape(before) + r"\d+" + re.escape(after), Path(file).resolve().name) is not None
+    return named and Path(file).resolve().parent == Path(pattern).resolve().parent
+
+
 def ending_of(data: bytes) -> str:
     """The ending of a photo's name by its content."""
     return next((ending for start, ending in _ENDINGS if data.startswith(start)), "jpg")
@@ -106,7 +128,7 @@ class UidWriter:
 
     def __init__(self, path: str | Path) -> None:
         self.path = check_output(path, kinds=(".npy",), what="uids")
-        self._found: list[tuple[int, int]] = []
+        self._found = array("Q")  # 16 bytes each: millions are held
 
     def __enter__(self) -> UidWriter:
         return self
@@ -116,15 +138,15 @@ class UidWriter:
     ) -> None:
         if kind is None:
             with replacing(self.path) as file, file.open("wb") as stream:
-                np.save(stream, np.unique(np.array(self._found, dtype=UID)), allow_pickle=False)
+                np.save(stream, np.unique(np.frombuffer(self._found, dtype=UID)), allow_pickle=False)
 
     @property
     def rows(self) -> int:
-        return len(self._found)
+        return len(self._found) // 2
 
     def add(self, sample: Sample, columns: Mapping[str, Any]) -> None:
         """Add the uid of a sample."""
-        self._found.append(halves(columns.get("uid")))
+        self._found.extend(halves(columns.get("uid")))
 
 
 def halves(uid: Any) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,16 +15,13 @@ from vericap.run.shards import read_record, write_record
 
 NAME = "manifest.json"
 BEGINNING = "lock-begin"  # of several shares of a run only one clears the folder and writes the manifest
-_PIECES = (
-    "survey-*",
-    "repeats-*",
-    "states-*",
-    "merged-*",
-    "scored-*",
-    "bad-*",
-    "statistics-*",
-)  # what a run leaves beside its rows
+_PART = "part"  # rows of a shard
+_PIECE = re.compile(  # what a run leaves, whole or half written; nothing else of a folder is ever removed
+    r"\.?(survey|repeats|states|merged|merged-part|scored|bad|statistics|part)-\d{2,}(-\d{6})?"
+    r"\.(json|jsonl|npz|npy|keys|numbers|states|csv|parquet)(\.[0-9a-f]{16})?"
+)
 _VERSION = 1
+_RUNNING, _FINISHED, _CLEARING = "running", "finished", "clearing"
 _SAID = {
     "input": "the input has changed",
     "plan": "other options are asked for",
@@ -74,9 +72,9 @@ class Manifest:
         there : whether what a finished run has written, by its summary, is still there; else it is done again.
         """
         stored = self.stored() if resume else None
-        if stored is not None:
+        if stored is not None and stored["state"] != _CLEARING:
             self.check(stored)
-            if stored["state"] != "finished":
+            if stored["state"] != _FINISHED:
                 return None
             summary: dict[str, Any] = stored["summary"]
             if there(summary):
@@ -87,28 +85,35 @@ class Manifest:
 
     def begin(self) -> None:
         """Write the manifest of a run that starts."""
-        write_record(self.path, {"version": _VERSION, "state": "running", **self.identity})
+        write_record(self.path, {"version": _VERSION, "state": _RUNNING, **self.identity})
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write that the run is done, and what came of it."""
-        write_record(self.path, {"version": _VERSION, "state": "finished", **self.identity, "summary": summary})
+        write_record(self.path, {"version": _VERSION, "state": _FINISHED, **self.identity, "summary": summary})
 
     def clear(self) -> None:
         """Remove what an earlier run has left, but nothing else that may lie in the folder."""
-        self._remove(NAME, *_PIECES, "part-*")
+        if not self.path.exists():
+            foreign = next(iter(sorted(path.name for path in self._pieces())), None)
+            if foreign is not None:
+                raise VericapError(
+                    f"{self.folder}: holds {foreign}, which no run of vericap has left there; choose another folder"
+                )
+            return
+        write_record(self.path, {"version": _VERSION, "state": _CLEARING})  # and so it stays if we are cut short
+        for path in self._pieces():
+            path.unlink(missing_ok=True)
 
-    def _remove(self, *kinds: str) -> None:
-        """Files of some kinds, and what was half written of them."""
-        for kind in kinds:
-            for path in [*self.folder.glob(kind), *self.folder.glob(f".{kind}")]:
-                path.unlink(missing_ok=True)
+    def _pieces(self) -> list[Path]:
+        return [path for path in self.folder.iterdir() if _PIECE.fullmatch(path.name)]
 
     def tidy(self, *, parts: bool) -> None:
         """Remove what a finished run needs no longer; `parts`: its rows are elsewhere."""
-        self._remove(*_PIECES, *(["part-*"] if parts else []))
-        for kind in (".part-*", f".{NAME}.*", f".{BEGINNING}"):
-            for path in self.folder.glob(kind):
+        for path in self._pieces():
+            if parts or path.name.startswith(".") or not path.name.startswith(_PART):
                 path.unlink(missing_ok=True)
+        for path in [*self.folder.glob(f".{NAME}.*"), self.folder / f".{BEGINNING}"]:
+            path.unlink(missing_ok=True)
 
 
 def identity(digest: str, plan: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:

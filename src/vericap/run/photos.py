@@ -64,7 +64,9 @@ def look_at(batch: Batch, analyses: Sequence[Pixels[Any]], runtime: Runtime) -> 
             "the metrics asked for look at images; name their folder with `images=DIR`, "
             "or give objects with `objects=FILE` or features with `features=STORE`"
         )
-    files = [(key, batch.photos.get(key) or _path(key, folder or Path())) for key in batch.image_keys]
+    files = [
+        (key, batch.photos[key] if key in batch.photos else _path(key, folder or Path())) for key in batch.image_keys
+    ]
     rows = list(stream(files, analyses, runtime))
     return [[row[place] for row in rows] for place in range(len(analyses))]
 
