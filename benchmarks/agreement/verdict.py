@@ -1,6 +1,6 @@
 """All figures of docs/verdict.md: what `fidelity`, `adequacy`, `fluency` and `verdict` see and what they do not.
 
-    python -m benchmarks.agreement.verdict --photos train2017/ [PART ...]
+    python -m benchmarks.agreement.verdict --photos train2017/ [PART ...] [--save]
 
 Parts: ratings (CxC on photos kept out), statements (VSR), apart (edits that should move one of the three), real
 (errors people marked: M-HalDetect, HAT), made (captions made wrong in one place, without and with four references),
@@ -20,7 +20,9 @@ from scipy.stats import spearmanr
 
 from benchmarks.agreement import verdict_cases as cases
 from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
 from vericap.core.settings import Settings
+from vericap.core.table import Table
 from vericap.core.typing import Floats
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.toolbox import words_of
@@ -82,17 +84,24 @@ class Bench:
 
     # --- people's judgements --------------------------------------------------------------------------------------
 
-    def ratings(self) -> None:
+    def ratings(self) -> Table:
         """Spearman with CxC's ratings, all and those of other photos' captions; the lead over the next best."""
+        table = Table(["metric", "references", "all", "captions of other photos"])
+        people = np.array([case.rating for case in self.rated])
+        foreign = np.array([case.kind == "foreign" for case in self.rated])
+        parts = (np.ones(len(people), dtype=bool), foreign)
         for references, others in ((False, FREE), (True, WITH)):
             found = cases.scored(self.rated, self.settings, ("verdict", *others), references=references)
-            people = np.array([case.rating for case in self.rated])
             values = {**found.values, "length": np.array([len(case.caption.split()) for case in self.rated])}
-            foreign = np.array([case.kind == "foreign" for case in self.rated])
-            for name, part in (("all", np.ones(len(people), dtype=bool)), ("foreign", foreign)):
-                self._ranked(f"ratings, {name}, {'with' if references else 'no'} references", values, people, part)
+            said = "with" if references else "none"
+            shown = [self._ranked(values, people, part) for part in parts]
+            for name in sorted(values, key=lambda name: -float(shown[1][0][name].split()[0])):
+                table.add(name, said, *(ranked[name] for ranked, _ in shown))
+            table.add("verdict, lead over the next best", said, *(ahead for _, ahead in shown))
+        table.notes.append(f"{len(people)} ratings, {int(foreign.sum())} of other photos' captions")
+        return table
 
-    def _ranked(self, title: str, values: dict[str, Floats], people: Floats, part: np.ndarray) -> None:
+    def _ranked(self, values: dict[str, Floats], people: Floats, part: np.ndarray) -> tuple[dict[str, str], str]:
         photos = [case.image for case, inside in zip(self.rated, part) if inside]
         own = {name: np.nan_to_num(value[part]) for name, value in values.items()}
         target = people[part]
@@ -100,28 +109,27 @@ class Bench:
         def agreement(name: str) -> Callable[[np.ndarray], float]:
             return lambda rows: float(spearmanr(own[name][rows], target[rows])[0])
 
-        print(f"{title} ({len(target)} ratings, {len(set(photos))} photos)")
-        order = sorted(own, key=lambda name: -agreement(name)(np.arange(len(target))))
-        for name in order:
-            print(f"  {name:15} {interval(agreement(name), photos, draws=100)}")
-        best = next(name for name in order if name != "verdict")
+        shown = {name: interval(agreement(name), photos, draws=100) for name in own}
+        best = max(
+            (name for name in own if name != "verdict"), key=lambda name: agreement(name)(np.arange(len(target)))
+        )
         ahead = interval(lambda rows: agreement("verdict")(rows) - agreement(best)(rows), photos, draws=200)
-        print(f"  verdict - {best}: {ahead}")
+        return shown, f"{ahead} ({best})"
 
-    def statements(self) -> None:
+    def statements(self) -> Table:
         """Area under the curve of VSR's statements on photos that checked the weights only."""
         own = [one for one in statements(self.folder / "vsr" / "statements.jsonl.gz") if share_of(one.image) >= HELD]
         found = cases.scored(own, self.settings, ("fidelity", "verdict", "vse"))
         true, photos = np.array([case.rating > 0.5 for case in own]), [case.image for case in own]
         values = {**found.values, "length": np.array([len(case.caption) for case in own], dtype=float)}
-        print(f"statements: {len(own)}")
+        table = Table(["score", "area"], notes=[f"{len(own)} statements"])
         for name, value in values.items():
-            kept = np.nan_to_num(value)
-            print(f"  {name:15} {auc(true, kept, photos)}")
+            table.add(name, auc(true, np.nan_to_num(value), photos))
+        return table
 
     # --- edits ----------------------------------------------------------------------------------------------------
 
-    def apart(self) -> None:
+    def apart(self) -> Table:
         """Edits that should move one of the three and leave the others within the tolerance."""
         own = [case for case in cases.made(self.kept, self.settings) if not case.wrong]
         told = boxes.read([self.folder / "coco" / f"boxes_{part}2017.tsv.gz" for part in ("train", "val")])
@@ -132,6 +140,7 @@ class Bench:
             ("dropping a true object", dropped, "adequacy", ("fidelity",)),
             ("scrambling", scrambled, "fluency", ("fidelity", "adequacy")),
         )
+        table = Table(["edit", "references", "lowers", "leaves", "all at once", "mean change"])
         for title, edit, lowered, left in plans:
             before, after = cases.edited(own, edit, self.settings)
             before, after = before[:EDITED], after[:EDITED]
@@ -141,30 +150,34 @@ class Bench:
                 down = two[lowered] < one[lowered]
                 kept = {name: np.abs(two[name] - one[name]) < TOLERANCE[name] for name in left}
                 every = down & np.logical_and.reduce(list(kept.values()))
-                rest = ", ".join(f"leaves {name} {100 * np.mean(own):.1f}" for name, own in kept.items())
-                said = "with references" if references else "no references"
-                print(
-                    f"{title}, {said} ({len(before)}): lowers {lowered} {100 * down.mean():.1f}, {rest}, "
-                    f"all {100 * every.mean():.1f}; mean change "
-                    + ", ".join(f"{name} {np.mean(two[name] - one[name]):+.3f}" for name in cases.FAMILY[:3])
-                )
+                rest = ", ".join(f"{name} {100 * np.mean(own):.1f}" for name, own in kept.items())
+                moved = ", ".join(f"{name} {np.mean(two[name] - one[name]):+.2f}" for name in cases.FAMILY[:3])
+                said = "with" if references else "none"
+                shown = f"{lowered} {100 * down.mean():.1f}", rest, f"{100 * every.mean():.1f}", moved
+                table.add(title, said, *shown)
+        table.notes.append(
+            f"% of {EDITED} captions; left alone: moved by less than "
+            + ", ".join(f"{value} ({name})" for name, value in TOLERANCE.items())
+        )
+        return table
 
     # --- errors ---------------------------------------------------------------------------------------------------
 
-    def real(self) -> None:
-        """Errors that people marked: sentences and texts of long descriptions, words of short captions."""
-        self._texts()
+    def real(self) -> Table:
+        """Errors that people marked: words of short captions, sentences and texts of long descriptions."""
+        table = Table(["errors", "score", "figure"])
         own = cases.marked_words(self.folder)
         for references in (False, True):
             found = cases.scored(own, self.settings, ("verdict",), references=references, reasons=True)
             support, wrong, photos = found.words()
             said = "with references" if references else "no references"
-            print(f"HAT words, {said}: {len(wrong)} words, {int(wrong.sum())} wrong")
-            print(f"  AUC {auc(wrong, -support, photos)}", end="")
-            print(f"  AP {precision(wrong, -support, photos)}")
-        self._word_baselines(own)
+            title = f"HAT words, {said} ({int(wrong.sum())} of {len(wrong)} wrong)"
+            table.add(title, "support", f"AUC {auc(wrong, -support, photos)}, AP {precision(wrong, -support, photos)}")
+        self._word_baselines(own, table)
+        self._texts(table)
+        return table
 
-    def _word_baselines(self, own: Sequence[Case]) -> None:
+    def _word_baselines(self, own: Sequence[Case], table: Table) -> None:
         found = cases.scored(own, self.settings, ("vse", "verdict"), reasons=True)
         rows = [
             (place, len(word.text), found.values["vse"][n], any(word.start < b and a < word.end for a, b in case.wrong))
@@ -173,12 +186,12 @@ class Bench:
             for place, word in enumerate(told.words)
             if word.support is not None and word.text.lower() not in cases.ENGLISH
         ]
-        table = np.array(rows, dtype=np.float64)
-        wrong, photos = table[:, 3] > 0, found.words()[2]
-        for name, value in (("place", table[:, 0]), ("letters", table[:, 1]), ("vse of the caption", -table[:, 2])):
-            print(f"  {name}: AUC {auc(wrong, value, photos)}")
+        values = np.array(rows, dtype=np.float64)
+        wrong, photos = values[:, 3] > 0, found.words()[2]
+        for name, value in (("place", values[:, 0]), ("letters", values[:, 1]), ("vse of the caption", -values[:, 2])):
+            table.add("HAT words", name, f"AUC {auc(wrong, value, photos)}")
 
-    def _texts(self) -> None:
+    def _texts(self, table: Table) -> None:
         own = cases.marked_texts(self.folder)
         found = cases.scored(own, self.settings, ("fidelity", "verdict", "vse"), reasons=True)
         rows, photos = [], []
@@ -189,22 +202,21 @@ class Bench:
                 marked = sum(max(0, min(one.end, b) - max(one.start, a)) for a, b in case.wrong) / (one.end - one.start)
                 rows.append((place, one.end - one.start, -(one.support or 0.0), marked))
                 photos.append(case.image)
-        table = np.array(rows)
+        values = np.array(rows)
         fits = np.nan_to_num(self._sentence_fits(own, found.reasons))
-        for title, wrong in (("half of it marked", table[:, 3] >= 0.5), ("any of it marked", table[:, 3] > 0)):
-            print(f"M-HalDetect sentences, wrong: {title} ({int(wrong.sum())} of {len(wrong)})")
-            values = {"support": table[:, 2], "place": table[:, 0], "length": table[:, 1], "vse": -fits}
-            for name, value in values.items():
-                print(f"  {name:8} AUC {auc(wrong, value, photos)}")
-            print(f"  support - place: {lead(wrong, table[:, 2], table[:, 0], photos)}")
+        for kind, wrong in (("half of it marked", values[:, 3] >= 0.5), ("any of it marked", values[:, 3] > 0)):
+            title = f"M-HalDetect sentences, {kind} ({int(wrong.sum())} of {len(wrong)})"
+            scores = {"support": values[:, 2], "place": values[:, 0], "length": values[:, 1], "vse": -fits}
+            for name, value in scores.items():
+                table.add(title, name, f"AUC {auc(wrong, value, photos)}")
+            table.add(title, "support, lead over place", lead(wrong, values[:, 2], values[:, 0], photos))
         good = np.array([1 - sum(b - a for a, b in case.wrong) / len(case.caption) for case in own])
         sentences = np.array([-len(sentence_spans(case.caption)) for case in own])
         letters = np.array([-len(case.caption) for case in own])
-        print("M-HalDetect texts, Spearman with the share that is right")
-        for name, value in {**found.values, "sentences": sentences, "letters": letters}.items():
-            kept = np.nan_to_num(value.astype(float))
-            images = [case.image for case in own]
-            print(f"  {name:10} {rank(kept, good, images)}")
+        images = [case.image for case in own]
+        for name, value in {**found.values, "fewer sentences": sentences, "fewer letters": letters}.items():
+            shown = rank(np.nan_to_num(value.astype(float)), good, images)
+            table.add("M-HalDetect texts, share that is right", name, f"Spearman {shown}")
 
     def _sentence_fits(self, own: Sequence[Case], told: Sequence[object]) -> Floats:
         apart = [
@@ -215,25 +227,26 @@ class Bench:
         ]
         return cases.scored(apart, self.settings, ("vse",)).values["vse"]
 
-    def made(self) -> None:
+    def made(self) -> Table:
         """Captions made wrong in one place among right ones, word by word."""
         own = cases.made(self.kept, self.settings)
+        table = Table(["references", "words, AUC", "words, AP", "captions by fidelity, AUC"])
         for references in (False, True):
             found = cases.scored(own, self.settings, ("fidelity", "verdict"), references=references, reasons=True)
             support, wrong, photos = found.words()
-            said = "four references" if references else "no references"
-            print(f"made errors, {said}: {len(wrong)} content words, {int(wrong.sum())} wrong")
-            print(f"  AUC {auc(wrong, -support, photos, 100)}", end="")
-            print(f"  AP {precision(wrong, -support, photos, 100)}")
             right = np.array([not case.wrong for case in own])
-            print(f"  captions, fidelity: AUC {100 * area(right, found.values['fidelity']):.1f}")
+            areas = auc(wrong, -support, photos, 100), precision(wrong, -support, photos, 100)
+            table.add("four" if references else "none", *areas, f"{100 * area(right, found.values['fidelity']):.1f}")
+        table.notes.append(f"{len(wrong)} content words, {int(wrong.sum())} wrong")
+        return table
 
-    def long(self) -> None:
+    def long(self) -> Table:
         """Long texts with one sentence of another photo: how often it has the least support, and lowers fidelity."""
         texts = cases.system(self.folder, "llava15_default", Path(str(self.settings.images)))
         texts = [case for case in texts if len(case.caption.split()) >= 50 and len(sentence_spans(case.caption)) >= 3]
         texts = random.Random(1).sample(texts, LONG)
         plain = cases.scored(texts, self.settings, ("fidelity",)).values["fidelity"]
+        table = Table(["sentence of another photo", "fidelity falls, %", "it has the least support, %"])
         for title, place in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
             changed = cases.swapped(texts, place)
             found = cases.scored(changed, self.settings, ("fidelity", "verdict"), reasons=True)
@@ -242,39 +255,42 @@ class Bench:
                 for case, told in zip(changed, found.reasons)
             ]
             lower = found.values["fidelity"] < plain
-            print(
-                f"{title} sentence swapped: fidelity falls {100 * lower.mean():.1f}, least {100 * np.mean(least):.1f}"
-            )
+            table.add(title, f"{100 * lower.mean():.1f}", f"{100 * np.mean(least):.1f}")
+        table.notes.append(f"{LONG} texts of LLaVA of 50 words and more")
+        return table
 
-    def people(self) -> None:
+    def people(self) -> Table:
         """How often a person's caption beats a machine's for the same photo, beside their lengths."""
         photos = Path(str(self.settings.images))
+        names = ("fidelity", "adequacy", "verdict")
+        table = Table(["people above", "references", *names, "longer"], notes=[f"% of {PEOPLE} photos"])
         for name in ("m2_transformer", "llava15_brief", "llava15_default"):
             machine = cases.system(self.folder, name, photos)[:PEOPLE]
             human = [Case(case.image, case.references[0], case.references[1:]) for case in machine]
             machine = [Case(case.image, case.caption, case.references[1:]) for case in machine]
+            longer = np.mean([len(a.caption.split()) > len(b.caption.split()) for a, b in zip(human, machine)])
             for references in (False, True):
-                one = cases.scored(human, self.settings, ("fidelity", "adequacy", "verdict"), references=references)
-                two = cases.scored(machine, self.settings, ("fidelity", "adequacy", "verdict"), references=references)
-                shares = {n: 100 * float(np.mean(one.values[n] > two.values[n])) for n in one.values}
-                longer = [len(a.caption.split()) > len(b.caption.split()) for a, b in zip(human, machine)]
-                said = "with references" if references else "no references"
-                rest = ", ".join(f"{key} {value:.1f}" for key, value in shares.items())
-                print(f"people above {name}, {said} ({len(human)}): {rest}; longer {100 * np.mean(longer):.1f}")
+                one = cases.scored(human, self.settings, names, references=references)
+                two = cases.scored(machine, self.settings, names, references=references)
+                shares = [f"{100 * float(np.mean(one.values[n] > two.values[n])):.1f}" for n in names]
+                table.add(name, "four" if references else "none", *shares, f"{100 * longer:.1f}")
+        return table
 
-    def reliable(self) -> None:
+    def reliable(self) -> Table:
         """Of words shown with some support, how many are right; on made errors and on those people marked."""
         own = {"made errors": cases.made(self.kept, self.settings), "marked by people": cases.marked_words(self.folder)}
         curves = {}
+        table = Table(["errors", "references", "support: share that is right (words)"])
         for name, some in own.items():
             for references in (False, True):
                 found = cases.scored(some, self.settings, ("verdict",), references=references, reasons=True)
                 support, wrong, _ = found.words()
-                title = f"{name}, {'with' if references else 'no'} references"
-                curves[title] = reliability(support, ~wrong)
-                print(title, *(f"{x:.2f}:{y:.2f} ({n})" for x, y, n in curves[title]))
+                curve = curves[f"{name}, {'with' if references else 'no'} references"] = reliability(support, ~wrong)
+                shown = ", ".join(f"{x:.2f}: {y:.2f} ({n})" for x, y, n in curve)
+                table.add(name, "with" if references else "none", shown)
         if self.picture is not None:
             draw(curves, self.picture)
+        return table
 
 
 def reliability(support: Floats, right: Floats) -> list[tuple[float, float, int]]:
@@ -352,10 +368,11 @@ def main() -> None:
     parser.add_argument("--photos", required=True, type=Path, help="COCO's photos, named by their number")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="write the reliability diagram (SVG)")
     parser.add_argument("--cache", metavar="off|DIR")
+    add_save(parser)
     args = parser.parse_args()
     bench = Bench(data_folder(), Settings(images=args.photos, cache=args.cache), args.picture)
     for part in args.parts or PARTS:
-        getattr(bench, part)()
+        tell("benchmarks.agreement.verdict", {part: getattr(bench, part)()}, save=args.save)
 
 
 if __name__ == "__main__":

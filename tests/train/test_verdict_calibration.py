@@ -61,13 +61,13 @@ def test_logistic_regression_finds_the_weights_of_made_data() -> None:
     np.testing.assert_allclose(found, [1.0, -2.0, 0.0, 0.5], atol=0.1)
 
 
-def test_weights_pulled_towards_equal_ones_share_what_two_features_say_alike() -> None:
+def test_weights_pulled_towards_shares_share_what_two_features_say_alike() -> None:
     """One feature is nearly a copy of another: alone the fit may choose either, pulled it takes both."""
     rng = np.random.default_rng(0)
     first = rng.normal(size=4000)
     given_ = np.stack([first, first + 0.05 * rng.normal(size=4000)], axis=1)
     target = rng.random(4000) < 1 / (1 + np.exp(-2 * first))
-    free, pulled = logistic(given_, target, ridge=1e-6), balanced(given_, target, pull=1000.0)
+    free, pulled = logistic(given_, target, ridge=1e-6), balanced(given_, target, np.ones(2), pull=1000.0)
     assert abs(pulled[0] - pulled[1]) < 0.1 < abs(free[0] - free[1])
     assert pulled[:2].sum() == pytest.approx(2.0, abs=0.2)
 

@@ -36,7 +36,7 @@ WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.85  # support from which a claim adds to what a caption says
 _LEAST = 30  # wrong claims of a kind that has weights of its own
-_ALIKE = 300.0  # how much the weights of the rating are pulled towards equal ones
+_PULL = 1000.0  # how much the weights of the rating are pulled towards their shares
 
 
 class Known(NamedTuple):
@@ -194,7 +194,8 @@ def _rating(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
     cases = cases if way == IMAGE else [one for one in cases if one.parts.recall == one.parts.recall]
     given = np.stack([rating_features(parts, judge.judged(parts, way), way) for _, parts, _ in cases])
     target = np.array([case.rating for case, _, _ in cases])
-    return named(balanced(given, target, pull=_ALIKE), (*RATING[way], "constant"))
+    shares = np.array(list(RATING[way].values()))
+    return named(balanced(given, target, shares, pull=_PULL), (*RATING[way], "constant"))
 
 
 def _figures(check: dict[str, list[Known]], judge: Judge) -> dict[str, Any]:

@@ -11,15 +11,15 @@ from vericap.core.typing import Array, Floats
 _STEPS = 60
 
 
-def logistic(given: Array, target: Array, *, ridge: float = 1.0, towards: float = 0.0) -> Floats:
+def logistic(given: Array, target: Array, *, ridge: float = 1.0, towards: Array | float = 0.0) -> Floats:
     """Weights of standardised features and a constant (last), given back for the features as they are.
 
-    `target` may be any share between 0 and 1; `ridge` pulls the standardised weights `towards` a common value.
+    `target` may be any share between 0 and 1; `ridge` pulls the standardised weights `towards` some values.
     """
     mean, spread = given.mean(axis=0), given.std(axis=0) + 1e-9
     x = np.concatenate([(given - mean) / spread, np.ones((len(given), 1))], axis=1)
     pull = np.append(np.full(given.shape[1], ridge), 1e-6)
-    begin = np.append(np.full(given.shape[1], towards), 0.0)
+    begin = np.append(np.broadcast_to(np.asarray(towards, dtype=np.float64), given.shape[1:]), 0.0)
     found = begin.copy()
     for _ in range(_STEPS):
         expected = 1 / (1 + np.exp(-(x @ found)))
@@ -33,13 +33,11 @@ def logistic(given: Array, target: Array, *, ridge: float = 1.0, towards: float 
     return np.append(plain, found[-1] - mean @ plain)
 
 
-def balanced(given: Array, target: Array, *, pull: float) -> Floats:
-    """As `logistic`, the weights pulled towards equal ones: parts that say much the same share their weight, and what
-    was fitted on one kind of captions holds on others."""
-    spread = given.std(axis=0) + 1e-9
-    together = ((given - given.mean(axis=0)) / spread).mean(axis=1, keepdims=True)
-    slope = logistic(together, target, ridge=0.0)[0] / given.shape[1]
-    return logistic(given, target, ridge=pull, towards=float(slope))
+def balanced(given: Array, target: Array, shares: Array, *, pull: float) -> Floats:
+    """As `logistic`, the weights pulled towards fixed shares: fitted on one kind of captions, they hold on others."""
+    standard = (given - given.mean(axis=0)) / (given.std(axis=0) + 1e-9)
+    slope = logistic((standard @ shares)[:, None], target, ridge=0.0)[0]
+    return logistic(given, target, ridge=pull, towards=slope * shares)
 
 
 def named(weights: Sequence[float] | Array, names: Sequence[str]) -> dict[str, float]:

@@ -1,0 +1,82 @@
+"""What the verdict costs: visual words beside `vse` in one pass over photos, and captions once photos are known.
+
+    VERICAP_DATA=DIR python -m benchmarks.speed.verdict_speed [--photos 400] [--captions 10] [--save]
+
+Flickr8k photos with captions of other photos, no references; processor time of one thread, nothing is cached on disk,
+the fastest of three rounds in turns. A caption costs what a run with many captions of each photo takes beyond one with
+a single caption of each, parsing and reading them included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from benchmarks.library.data import data_folder
+from benchmarks.library.results import add_save, tell
+from vericap.core.batch import Batch
+from vericap.core.samples import Sample
+from vericap.core.settings import Settings
+from vericap.core.table import Table
+from vericap.metrics.registry import make
+from vericap.run.analyses import Regions, VisualWords
+from vericap.run.engine import Run
+from vericap.run.photos import Pixels, look_at
+from vericap.run.runtime import Runtime
+from vericap.train import data
+
+CORES, ROUNDS = 2, 3
+
+
+def looking(samples: list[Sample], settings: Settings, analyses: Sequence[Pixels]) -> float:
+    """Processor seconds of one pass over the photos."""
+    runtime = Runtime.of(settings)
+    batch = Batch.of(samples, settings)
+    look_at(Batch.of(samples[:8], settings), analyses, runtime)  # networks are open
+    start = time.process_time()
+    look_at(batch, analyses, runtime)
+    return time.process_time() - start
+
+
+def scoring(samples: list[Sample], settings: Settings) -> float:
+    run = Run([make("verdict")], settings)
+    run.score(samples[:8])
+    start = time.process_time()
+    run.score(samples)
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--photos", type=int, default=400)
+    parser.add_argument("--captions", type=int, default=10)
+    add_save(parser)
+    args = parser.parse_args()
+    folder = data_folder() / "flickr8k"
+    known = data.flickr8k(folder, "dev")
+    settings = Settings(images=folder / "Images", cache="off")
+    texts = [text for own in known.captions for text in own]
+    samples = [
+        Sample(f"{photo}-{number}", texts[(photo * args.captions + number) % len(texts)], (), known.keys[photo])
+        for photo in range(args.photos)
+        for number in range(args.captions)
+    ]
+    single = samples[:: args.captions]
+    plain, both = [Regions.of(settings)], [Regions.of(settings), VisualWords()]
+    looks = [[looking(single, settings, keys) for keys in (plain, both)] for _ in range(ROUNDS)]
+    alone, beside = (1000 * min(row[place] for row in looks) / args.photos for place in range(2))
+    runs = [[scoring(some, settings) for some in (single, samples)] for _ in range(ROUNDS)]
+    few, many = (min(row[place] for row in runs) for place in range(2))
+    each = (many - few) / (len(samples) - len(single))
+    table = Table(["what", "figure"], digits=2)
+    table.add("a photo, regions alone (vse), ms", alone)
+    table.add("a photo, regions and visual words, ms", beside)
+    table.add("more, %", 100 * (beside / alone - 1))
+    table.add("a caption once its photo is known, ms", 1000 * each)
+    table.add(f"captions per second on {CORES} cores", CORES / each)
+    tell("benchmarks.speed.verdict_speed", {"verdict-speed": table}, save=args.save)
+
+
+if __name__ == "__main__":
+    main()
