@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
@@ -349,6 +350,21 @@ def test_a_folder_that_lacks_a_part_is_done_again(captions: Path, tmp_path: Path
     (tmp_path / "out" / "part-00002.parquet").unlink()
     assert score(*words) == 0
     assert (tmp_path / "out" / "part-00002.parquet").exists()
+
+
+def test_columns_are_checked_before_the_first_look(
+    captions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert score(captions, "-o", tmp_path / "x.jsonl", "--shard-records", 16, "--columns", "none,source") == 2
+    assert "no column none; there are" in capsys.readouterr().err
+    assert not list((tmp_path / "x.jsonl.state").glob("survey-*"))
+
+
+def test_rows_on_a_standard_output_that_is_text(captions: Path) -> None:
+    """As in a notebook."""
+    with redirect_stdout(io.StringIO()) as told:
+        assert score(captions, "-o", "-", "--shard-records", 16) == 0
+    assert len([json.loads(line) for line in told.getvalue().splitlines()]) == 90
 
 
 def test_ended_before_it_had_tidied_up(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

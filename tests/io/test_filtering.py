@@ -203,6 +203,12 @@ def test_uid_list_as_datacomp_writes_it(tmp_path: Path) -> None:
     assert [row["id"] for row in lines(rejected_name(kept))] == [8]
 
 
+def test_a_uid_list_needs_uids_and_says_so_at_once(pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"needs a column 'uid'; .* has id, caption"):
+        filtered(pairs, tmp_path / "kept.npy", "rouge-l>=0.5")
+    assert not (tmp_path / "kept.npy").exists()
+
+
 @pytest.mark.parametrize("uid", [None, 5, "12", "g" * 32, "a" * 33])
 def test_a_uid_that_is_none(uid: Any) -> None:
     with pytest.raises(InputError, match="32 hexadecimal digits"):

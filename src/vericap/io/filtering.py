@@ -129,7 +129,7 @@ class Filtering:
         self.source, self.wish, self.settings = source, wish, settings or Settings()
         if not source.units:
             raise InputError(f"{source.name}: no caption was found")
-        names = source.read(source.units[0]).columns.column_names
+        self.names = names = list(source.read(source.units[0]).columns.column_names)
         expression = grammar.parse(wish.keep)
         self.sources = Sources(expression, _make, registry.names(), names)
         self.best = self._ranked("best_per_image", wish.best_per_image)
@@ -173,6 +173,10 @@ class Filtering:
 
     def _run(self, output: str | Path | None, rejected: str | Path | None, resume: str | None) -> Outcome:
         self.outcome.problems += self.source.problems
+        if output is not None and Path(output).suffix.lower() == ".npy" and "uid" not in self.names:
+            raise InputError(
+                f"{output}: a DataComp list needs a column 'uid'; {self.source.name} has {_listed(self.names)}"
+            )
         if output is None:
             for records, rows, _ in self._selection(None):
                 self._note(records, rows)
@@ -342,6 +346,10 @@ def caption_column(names: Sequence[str], fields: Fields = PLAIN) -> str:
     """The input's column that holds the caption; empty where it has none (lines of text)."""
     known = dict(known_fields(tuple(names), fields)[0])
     return str(known.get("candidate") or ("txt" if "txt" in names else ""))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "no columns"
 
 
 def _make(text: str) -> Any:

@@ -7,7 +7,9 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from json.encoder import encode_basestring
 from math import isfinite
 from pathlib import Path
@@ -77,11 +79,7 @@ def passed_on(records: Records, wanted: Sequence[str], taken: Sequence[str]) -> 
     table = records.columns
     names = list(table.column_names)
     if tuple(wanted) != (ALL,):
-        absent = [name for name in wanted if name not in names]
-        if absent and names:
-            raise InputError(
-                f"`columns={','.join(wanted)}`: no column {', '.join(absent)}; there are {', '.join(names)}"
-            )
+        check_columns(wanted, names)
         names = [name for name in wanted if name in names]
     else:
         names = [
@@ -196,7 +194,7 @@ def _arrow(table: Mapping[str, Any]) -> pyarrow.Table:
 def assemble(folder: Path, output: Path | None, kind: str, outcome: Outcome) -> None:
     """One file of all parts (standard output where `output` is None); records that could not be read stand last."""
     if output is None:
-        with open(sys.stdout.fileno(), "wb", closefd=False) as stream:
+        with _standard_output() as stream:
             _lines(folder, stream, outcome)
         return
     with replacing(output) as temporary:
@@ -205,6 +203,27 @@ def assemble(folder: Path, output: Path | None, kind: str, outcome: Outcome) -> 
             return
         with temporary.open("wb") as stream:
             {".jsonl": _lines, ".csv": _csv, ".json": _json}[kind](folder, stream, outcome)
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    """Standard output in bytes; where a notebook or a test has put a text stream in its place, as text."""
+    try:
+        number = sys.stdout.fileno()
+    except (OSError, AttributeError):
+        with BytesIO() as held:
+            yield held
+            sys.stdout.write(held.getvalue().decode("utf-8"))
+        return
+    with open(number, "wb", closefd=False) as stream:
+        yield stream
+
+
+def check_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse columns that the input does not have."""
+    absent = [name for name in wanted if name not in names]
+    if absent and names and tuple(wanted) != (ALL,):
+        raise InputError(f"`columns={','.join(wanted)}`: no column {', '.join(absent)}; there are {', '.join(names)}")
 
 
 def _parts(outcome: Outcome) -> Iterator[tuple[int, dict[str, Any]]]:

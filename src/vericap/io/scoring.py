@@ -148,6 +148,8 @@ class FileRun:
         self.folder = self._stack.enter_context(_state(request))
         if source.references is not None and source.spool is not None and source.references.count > 1000:
             source.references = source.references.laid_down(source.spool)
+        if request.columns and source.units:  # before hours of work
+            parts.check_columns(request.columns, source.read(source.units[0]).columns.column_names)
         settings = replace(run.settings, workers=1, threads=run.settings.threads or 1, progress=False)
         output = request.output
         sink = None if output.name is None else Parts(output.kind, request.columns, header=output.parts)
