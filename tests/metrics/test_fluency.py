@@ -189,14 +189,14 @@ def test_reasons_name_the_word_and_why(text: str, said: str, why: str) -> None:
     assert any(said in note and why in note for note in found.notes)
 
 
-def test_words_have_support_and_their_product_is_the_sentence() -> None:
+def test_words_have_support_and_their_product_makes_the_sentence() -> None:
     text = "A man is ride horse on beach"
     found = reasons(text)
     assert [word.text for word in found.words] == text.split()
     support = [word.support for word in found.words]
     assert all(value is not None and 0 <= value <= 1 for value in support)
     (one,) = fluency.load().texts([text])[0].sentences
-    assert one.value == pytest.approx(float(np.prod(one.good)), rel=1e-5)
+    assert one.value == pytest.approx(float(fluency.expected(np.prod(one.good, dtype=np.float64))), rel=1e-5)
     assert found.sentences[0].support == pytest.approx(one.value)
 
 
