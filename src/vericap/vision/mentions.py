@@ -94,7 +94,7 @@ def mentions(caption: str, *, evidence: bool = False) -> tuple[Mention, ...]:
     `evidence` the reading is the generous one for references: all but what is absent and other senses counts, and so
     do words too wide to be judged ("desk", "glass", "fruit").
 
-    >>> [mention.text for mention in mentions("A man without a hat eats a hot dog; there isn't a dog.")]
+    >>> [mention.text for mention in mentions("A man eats a hot dog; there isn't a dog.")]
     ['man', 'hot dog']
     """
     words = CaptionWords.of(caption)
