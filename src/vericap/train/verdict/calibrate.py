@@ -36,6 +36,7 @@ WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.85  # support from which a claim adds to what a caption says
 _LEAST = 30  # wrong claims of a kind that has weights of its own
+_TRUE = 0.95  # fidelity of captions that people wrote for the photo, on average
 _PULL = 1000.0  # how much the weights of the rating are pulled towards their shares
 
 
@@ -122,15 +123,14 @@ def _right(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
 
 
 def _before(cases: list[Known], weights: dict[str, Any], way: str) -> float:
-    """Log odds by which captions people wrote have, on average, the fidelity that people rate them with."""
+    """Log odds by which captions people wrote have on average the fidelity that is wanted of them."""
     from scipy.optimize import brentq
 
     own = [one for one in cases if one.case.kind == OWN and (way == IMAGE or one.parts.recall == one.parts.recall)]
-    wanted = float(np.mean([one.case.rating for one in own]))
 
     def excess(odds: float) -> float:
         judge = Judge({**weights, "fidelity": {**weights["fidelity"], "before": dict.fromkeys(WAYS, odds)}})
-        return float(np.mean([judge.judged(one.parts, way).fidelity for one in own])) - wanted
+        return float(np.mean([judge.judged(one.parts, way).fidelity for one in own])) - _TRUE
 
     return round(float(brentq(excess, -10.0, 10.0, xtol=1e-4)), 4)
 
