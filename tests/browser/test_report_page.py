@@ -6,7 +6,6 @@ without them. Whatever the browser complains about (errors of the script, refuse
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,36 +20,12 @@ from vericap.run.engine import Run
 pytest.importorskip("selenium", reason="selenium is not installed (pip install 'vericap[browser]')")
 
 import chromium
-import report_pages
 from report_pages import SYSTEMS, Browser
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 pytestmark = chromium.needed
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("browser"), **{"intl.accept_languages": "en"})
-    yield found
-    found.driver.quit()
-
-
-@pytest.fixture
-def browser(shared: Browser) -> Iterator[Browser]:
-    shared.screen(1280, 900)
-    yield shared
-    complaints = shared.complaints()
-    if not shared.driver.current_url.startswith(("data:", "about:")):
-        shared.run("localStorage.clear()")
-    shared.driver.get("about:blank")
-    assert not complaints
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report_pages.demo_report(tmp_path_factory.mktemp("demo"))
 
 
 def many(folder: Path, count: int) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,36 +16,12 @@ from vericap.run.engine import Run
 pytest.importorskip("selenium", reason="selenium is not installed (pip install 'vericap[browser]')")
 
 import chromium
-import report_pages
 from report_pages import Browser
 from selenium.webdriver.common.by import By
 
 pytestmark = chromium.needed
 
 BAD = '</script><script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("browser"), **{"intl.accept_languages": "en"})
-    yield found
-    found.driver.quit()
-
-
-@pytest.fixture
-def browser(shared: Browser) -> Iterator[Browser]:
-    shared.screen(1280, 900)
-    yield shared
-    complaints = shared.complaints()
-    if not shared.driver.current_url.startswith(("data:", "about:")):
-        shared.run("localStorage.clear()")
-    shared.driver.get("about:blank")
-    assert not complaints
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report_pages.demo_report(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
