@@ -1,7 +1,7 @@
 """Photos in tar shards through image metrics in one pass: time, memory over the run, one process against two.
 
     VERICAP_DATA=DIR VERICAP_PHOTOS=DIR python -m benchmarks.speed.photo_shards [--photos 20000] [--workers 1,2]
-        [--metrics vse,chair,verdict] [--work DIR] [--output FILE.json]
+        [--metrics vse,chair,verdict] [--once] [--work DIR] [--output FILE.json] [--save]
 
 VERICAP_PHOTOS is a folder with photos of COCO; each is packed with one of its captions, `--shard` photos in a tar
 file. Nothing is cached. Memory is that of all processes together: the most of each quarter of the run, so that growth
@@ -50,7 +50,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(info, io.BytesIO(data))
 
 
-def decoded_once(pattern: str, metrics: str) -> str:
+def decoded_once(pattern: str, metrics: str) -> Table:
     """How many photos a run in this process decodes."""
     from vericap.core.settings import Settings
     from vericap.io.stream import open_input
@@ -64,7 +64,9 @@ def decoded_once(pattern: str, metrics: str) -> str:
         for records in source:
             run.score(run.name_images(records.samples))
             seen += len(records.samples)
-    return f"{seen} photos, {photos.decoded - before} decodings"
+    table = Table(["metrics", "photos", "decodings"])
+    table.add(metrics.replace(",", ", "), seen, photos.decoded - before)
+    return table
 
 
 def main() -> None:
@@ -85,7 +87,7 @@ def main() -> None:
         tars = pack(data_folder("VERICAP_PHOTOS"), args.photos, args.shard, folder)
         pattern = f"{folder}/{{{tars[0].stem}..{tars[-1].stem}}}.tar"
         if args.once:
-            print(decoded_once(pattern, args.metrics))
+            tell("benchmarks.speed.photo_shards", {"decoded": decoded_once(pattern, args.metrics)}, save=args.save)
             return
         table = Table(["processes", "seconds", "photos/s", "processor ms each", "MB by quarter", "MB"], digits=1)
         for workers in map(int, args.workers.split(",")):

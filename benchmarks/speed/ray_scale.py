@@ -1,6 +1,7 @@
 """Ray: two workers against one, what the driver costs, and a node that is lost in mid-run.
 
     VERICAP_DATA=DIR python -m benchmarks.speed.ray_scale [--captions 20000] [--metrics meteor,spice] [--kill]
+        [--save]
 
 Captions and references are those of COCO. The cluster is started, and every worker's process begun, before the clock
 runs: what is compared is the work on shards. With --kill the cluster has two nodes (`ray.cluster_utils`), and the one
@@ -111,7 +112,7 @@ def main() -> None:
         folder = Path(name)
         path = folder / "captions.jsonl"
         captions(args.captions, path, by_image, mix=False)
-        contents = []
+        contents, clock = [], {}
         for engine, workers in (("local", 1), ("local", 2), ("ray", 1), ("ray", 2)):
             output = folder / f"{engine}-{workers}.jsonl"
             with ExitStack() as stack:
@@ -121,6 +122,11 @@ def main() -> None:
                 seconds, spent = scored(path, args.metrics, executor, output, args.records)
             table.add(engine, workers, seconds, spent["driver"], spent["workers"], spent["ray"])
             contents.append(output.read_bytes())
+            clock[engine, workers] = seconds
+        table.notes += [
+            f"{engine}: two workers {clock[engine, 1] / clock[engine, 2]:.2f} times as fast as one"
+            for engine in ("local", "ray")
+        ]
         if args.kill:
             seconds, repeated = killed(args, path, folder)
             table.add("ray, a node lost", 2, seconds, None, None, None)
