@@ -227,8 +227,10 @@ class FileRun:
 
     def worst(self, count: int) -> list[Sample]:
         """The captions with the worst scores of the first metric, the worst first."""
+        if self.outcome is None:
+            return []
         found, reader = [], Scoring(self.job)
-        for _, number, place in self.outcome.worst[:count] if self.outcome is not None else []:
+        for _, number, place in self.outcome.worst[:count]:
             records = reader.read(self.outcome.tasks[number])
             found.append(self.run.name_images(records.samples)[place])
         return found
