@@ -264,7 +264,8 @@ class FaierModule(nn.Module):
                 1.0 / np.maximum(counts, 1), counts
             )
             with torch.autocast(nodes.device.type, enabled=False):  # losses tell scores apart finely
-                total = total + best.float() @ torch.as_tensor(mean)
+                wide = torch.promote_types(best.dtype, torch.float32)
+                total = total + best.to(wide) @ torch.as_tensor(mean).to(wide)
         return total
 
     def export(self, name: str = "") -> FaierModel:
