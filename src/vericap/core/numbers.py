@@ -16,7 +16,7 @@ from vericap.core.typing import Array, Ints, Ints32
 
 Keys = npt.NDArray[np.uint64]
 BUCKETS = 1024  # parts of the range of all numbers whose places in a file are noted
-BLOCK = 1 << 20  # numbers that are held at once
+BLOCK = 1 << 18  # numbers that are held at once: 3 MB
 
 
 @dataclass(frozen=True)
