@@ -4,7 +4,7 @@ expression := stage ("then" stage)*
 stage      := both ("|" both)*
 both       := one ("&" one)*
 one        := "!" one | "(" stage ")" | share | column [sign value]
-share      := ("top" | "bottom") ":" NUMBER ["%"] ":" column
+share      := ("top" | "bottom") ":" NUMBER ["%" | "/" NUMBER] ":" column
 column     := NAME [":" OPTION "=" VALUE]* ["." NAME] | "mean(" ... ")" | "any name in double quotes"
 sign       := ">=" | "<=" | "==" | "!=" | ">" | "<"
 value      := NUMBER | WORD | "text in quotes"
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     rf"|(?P<mean>mean\()|(?P<name>{NAME.pattern})|(?P<number>{NUMBER})"
 )
 _VALUE = re.compile(rf"\s*(?:(?P<quoted>{_QUOTED})|(?P<number>{NUMBER})(?![\w./-])|(?P<word>[^\s&|!()<>=\"']+))")
-_SHARE = re.compile(rf"(?P<number>{NUMBER})(?P<percent>\s*%)?:")
+_SHARE = re.compile(rf"(?P<number>{NUMBER})(?:(?P<percent>\s*%)|/(?P<of>[1-9]\d*))?:")
 _MEANT = {
     "&&": "&", "||": "|", "=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "and": "&", "or": "|", "not": "!", ",": "&",
     ";": "then", "~": "!",
@@ -130,10 +130,10 @@ class _Parser:
         found = _SHARE.match(self.text, self.place)
         if found is None:
             self._fail(f"say which share and of what: {word.text}0.3:METRIC", word)
-        share = Fraction(found["number"]) / (100 if found["percent"] else 1)
+        share = Fraction(found["number"]) / (100 if found["percent"] else int(found["of"] or 1))
         if not 0 < share <= 1:
             number = Token("number", found[0].rstrip(":"), found.start())
-            self._fail("a share lies between 0 and 1 (0.3, or 30%)", number)
+            self._fail("a share lies between 0 and 1 (0.3, 30% or 1/3)", number)
         self.place = found.end()
         self.token = self._read()
         column = self._column()
