@@ -60,15 +60,11 @@ def test_names_of_columns(text: str, name: str) -> None:
 
 
 def test_stages_and_shares() -> None:
-    found = parse("words>=3 & !url then top:30%:vse then bottom:.5:chair then top:2/3:vse")
-    assert [str(stage) for stage in found.stages] == [
-        "words>=3 & !url",
-        "top:30%:vse",
-        "bottom:.5:chair",
-        "top:2/3:vse",
-    ]
-    assert [share.share for share in found.shares] == [Fraction(3, 10), Fraction(1, 2)]
-    assert [share.best for share in found.shares] == [True, False]
+    stages = ["words>=3 & !url", "top:30%:vse", "bottom:.5:chair", "top:2/3:vse"]
+    found = parse(" then ".join(stages))
+    assert [str(stage) for stage in found.stages] == stages
+    assert [share.share for share in found.shares] == [Fraction(3, 10), Fraction(1, 2), Fraction(2, 3)]
+    assert [share.best for share in found.shares] == [True, False, True]
 
 
 @pytest.mark.parametrize(
