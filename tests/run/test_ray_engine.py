@@ -132,9 +132,10 @@ def test_the_same_bytes_and_json_alone(captions: Path, tmp_path: Path) -> None:
 
 @needs_ray
 @pytest.mark.slow
-def test_an_address_where_there_is_no_cluster(captions: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "no-such-host.invalid:6379"])
+def test_an_address_where_there_is_no_cluster(address: str, captions: Path, tmp_path: Path) -> None:
     found = vericap(
-        "score", captions, "-m", "rouge-l", "--engine", "ray", "--address", "auto", "-o", tmp_path / "scores.jsonl"
+        "score", captions, "-m", "rouge-l", "--engine", "ray", "--address", address, "-o", tmp_path / "scores.jsonl"
     )
     assert found.returncode == 2
     assert "there is no Ray cluster" in found.stderr

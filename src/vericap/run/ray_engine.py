@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ R = TypeVar("R")
 AUTO = "auto"
 _ATTEMPTS = 4  # of one shard, before it is taken to be what ends its workers
 _FINAL = (ENOSPC, EDQUOT, EROFS, EACCES)  # errors of a disk that trying again does not mend
+_PATIENCE = 10.0  # seconds that a cluster may take to answer at all
 _PAUSE = 1.0  # seconds before a shard is tried again after an error of a disk
 
 
@@ -88,6 +90,7 @@ class RayExecutor:
             given = {"address": "local", "num_cpus": self.workers * self.cpus, "include_dashboard": False}
             given |= {"num_gpus": self.workers * self.gpus} if self.gpus else {}
         try:
+            _knock(self.address)
             with _hushed():
                 self._ray.init(**given, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # Ray raises bare ones
@@ -287,6 +290,13 @@ def _hushed() -> Iterator[None]:
 
 def _affinity() -> Any:
     return import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+
+
+def _knock(address: str) -> None:
+    """Whether anything answers at HOST:PORT: Ray itself tries for minutes before it says no."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
 
 
 def _library() -> Any:
