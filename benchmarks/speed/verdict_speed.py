@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from benchmarks.library.data import data_folder
 from benchmarks.library.results import add_save, tell
+from vericap.core.analysis import closure
 from vericap.core.batch import Batch
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
@@ -63,7 +64,8 @@ def main() -> None:
         for number in range(args.captions)
     ]
     single = samples[:: args.captions]
-    plain, both = [Regions.of(settings)], [Regions.of(settings), VisualWords()]
+    wanted = [Regions.of(settings)], [Regions.of(settings), VisualWords()]
+    plain, both = ([key for key in closure(keys, settings) if isinstance(key, Pixels)] for keys in wanted)
     looks = [[looking(single, settings, keys) for keys in (plain, both)] for _ in range(ROUNDS)]
     alone, beside = (1000 * min(row[place] for row in looks) / args.photos for place in range(2))
     runs = [[scoring(some, settings) for some in (single, samples)] for _ in range(ROUNDS)]
