@@ -2,9 +2,9 @@
 
     VERICAP_DATA=DIR python -m benchmarks.speed.verdict_speed [--photos 800] [--save]
 
-Flickr8k photos with five captions, their own or those of another photo, no references; processor time of one thread, nothing is cached on disk,
-the fastest of three rounds in turns. A caption costs what a run with many captions of each photo takes beyond one with
-a single caption of each, parsing and reading them included.
+Flickr8k photos with five captions, their own or those of another photo, no references; processor time of one thread,
+nothing is cached on disk, the fastest of three rounds in turns. A caption costs what a run with five captions of each
+photo takes beyond one with a single caption of each, parsing and reading them included.
 """
 
 from __future__ import annotations
