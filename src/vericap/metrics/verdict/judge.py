@@ -6,7 +6,7 @@ A relation is judged by how its two things lie to each other; a word has the lea
 Of a sentence with log odds l of its claims, those of the things it is the first to name (n) and of the rest (o) apart:
     right = sigmoid(a . (mean l_n, mean l_o, min l, r, 1) + p),   the probability that nothing in it is wrong,
     fidelity = (1 - m) mean right + m min right over sentences,
-r being the log odds that its things lie to each other as it says, p such that captions people wrote have .95 on average.
+r being the log odds that its things lie to each other as it says, p such that people's captions have .95 on average.
 Adequacy adds up what is supported, every content word once, t being the support from which a word counts:
     adequacy = 1 - exp(-sum_w (s_w - t)+ / (1 - t) / c),
 with references the mean of this and of the share of what they say that the caption says.

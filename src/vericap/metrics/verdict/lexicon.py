@@ -118,9 +118,9 @@ class Lexicon:
     def _near(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[float, ...], float]]:
         if self._table is None:
             self._table = self._vectors([self.model.entries[place] for place in self._words.tolist()])
-        cosines = self._vectors(texts) @ self._table.T
         found = []
-        for row in cosines:
+        for vector in self._vectors(texts):
+            row = self._table @ vector  # one by one: the last digits of a product of many depend on their number
             best = np.argsort(-row)[:NEAREST]
             weights = np.exp(_LIKE * (row[best] - row[best[0]]))
             entries = tuple(self._words[best].tolist())
