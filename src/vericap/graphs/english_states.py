@@ -15,6 +15,7 @@ import numpy as np
 from vericap.core.typing import Floats32, Ints
 
 _MOST_WORDS = 1 << 16  # kept embeddings; beyond that the table begins anew
+_TOGETHER = 64  # words embedded at a time
 _EPSILON = 1e-8  # of thinc's layer norm
 
 
@@ -81,7 +82,12 @@ class WordStates:
         return np.fromiter((self._rows[key] for key in keys), np.int64, len(keys)), lengths
 
     def _learn(self, fresh: dict[tuple[int, int], tuple[Any, int]]) -> None:
-        vectors = self._embed.predict([doc[place : place + 1].as_doc() for doc, place in fresh.values()])
+        words = [doc[place : place + 1].as_doc() for doc, place in fresh.values()]
+        # Always as many together: the last digits of a product depend on the number of its rows, and a word must have
+        # the same embedding whatever was read before it.
+        words += words[:1] * (-len(words) % _TOGETHER)
+        parts = (words[start : start + _TOGETHER] for start in range(0, len(words), _TOGETHER))
+        vectors = [vector for part in parts for vector in self._embed.predict(part)]
         first = len(self._rows)
         while first + len(fresh) > len(self._table):
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
