@@ -38,8 +38,9 @@ def test_two_processes_and_resume(photos: Path, tmp_path: Path, capsys: pytest.C
     assert main(["features", str(photos), "--output", store]) == 0
     assert "4 images" in capsys.readouterr().out
     opened = FeatureStore(store)
-    np.testing.assert_array_equal(opened.get("b.png")[0], first)
-    np.testing.assert_array_equal(opened.get("a.png")[0], opened.get("d.png")[0])
+    # Two processes have one thread each, one has two: the last digits of products differ.
+    for one, other in ((opened.get("b.png")[0], first), (opened.get("a.png")[0], opened.get("d.png")[0])):
+        np.testing.assert_allclose(np.asarray(one, np.float32), np.asarray(other, np.float32), rtol=2e-3, atol=2e-5)
 
 
 def test_bad_image_is_reported_and_the_rest_is_kept(

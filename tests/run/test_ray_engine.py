@@ -124,7 +124,6 @@ def test_the_same_bytes_and_json_alone(captions: Path, tmp_path: Path) -> None:
     assert (tmp_path / "ray.csv").read_bytes() == (tmp_path / "local.csv").read_bytes()
     assert (tmp_path / "ray.bad.jsonl").read_bytes() == (tmp_path / "local.bad.jsonl").read_bytes()
     assert json.loads(ray.stdout)["scores"] == json.loads(local.stdout)["scores"]
-    assert "scoring:" in ray.stderr
     again = vericap(*words, "-o", tmp_path / "ray.csv", "--resume")  # the other engine finds the run done
     assert again.returncode == 0
     assert "done before" in again.stderr

@@ -16,6 +16,7 @@ from vericap.core.errors import MissingPart
 from vericap.core.keys import content_key
 from vericap.core.shipped import ROOT
 from vericap.core.table import Cell, Number, Table
+from vericap.meta.catalogue import data_folder
 from vericap.meta.scoring import why
 from vericap.reproduce.catalogue import EXPERIMENTS
 from vericap.reproduce.experiment import Choices, Experiment, Outcome
@@ -58,7 +59,8 @@ def results(
                 keep(one, found, kept)
         outcomes[one] = found
     head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
-    return "\n".join([head, *(_section(one, found, beside) for one, found in outcomes.items())])
+    folder = data_folder(choices.data)
+    return "\n".join([head, *(_section(one, found, beside, folder) for one, found in outcomes.items())])
 
 
 def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
@@ -141,10 +143,11 @@ def _weights(meta: Path) -> Any:
     return json.loads(meta.read_text("utf-8")).get("files")
 
 
-def _section(one: Experiment, found: Outcome | str, beside: Path | None) -> str:
+def _section(one: Experiment, found: Outcome | str, beside: Path | None, folder: Path) -> str:
     head = f"### {one.name}: {one.title}\n\n`vericap reproduce {one.name}`\n"
     if isinstance(found, str):
-        return f"{head}\nNot run here:\n\n" + "\n".join(f"    {line}" for line in found.splitlines()) + "\n"
+        told = found.replace(str(folder), "DIR")  # where data sets lie on one machine is nobody else's
+        return f"{head}\nNot run here:\n\n" + "\n".join(f"    {line}" for line in told.splitlines()) + "\n"
     tables = "\n".join(_table(table) for table in found.tables)
     where = [os.path.relpath(path, beside) if beside else path.name for path in found.figures]
     drawn = "".join(f"\n![{one.title}]({Path(path).as_posix()})\n" for path in where)
