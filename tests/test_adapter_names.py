@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import vericap.integrations
+from docstrings import section
 
 # module -> what it needs beside vericap
 MODULES = {
@@ -62,7 +63,7 @@ def _modules() -> list[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_are_described_with_an_example(name: str) -> None:
-    """Every name has a docstring with parameters and an example; its methods say what they do."""
+    """Every name has a docstring with parameters, returns and an example; so have its methods, without the example."""
     module = opened(name)
     found = public(module)
     assert found
@@ -70,12 +71,23 @@ def test_public_names_are_described_with_an_example(name: str) -> None:
         text = inspect.getdoc(value) or ""
         assert text, own
         assert doctest.DocTestParser().get_examples(text), f"{name}.{own} has no example"
-        given = [p for p in inspect.signature(value).parameters if p not in ("self", "args", "kwargs")]
-        told = re.search(r"^(Parameters|Attributes)\n-+\n", text, re.MULTILINE)
-        assert told or not given, f"{name}.{own} does not tell of {', '.join(given)}"
+        complete(f"{name}.{own}", value)
         for method, found_method in inspect.getmembers(value, inspect.isfunction):
-            if not method.startswith("_") and found_method.__module__ == name:
-                assert inspect.getdoc(found_method), f"{name}.{own}.{method}"
+            if (method == "__call__" or not method.startswith("_")) and found_method.__module__ == name:
+                complete(f"{name}.{own}.{method}", found_method)
+
+
+def complete(name: str, value: Any) -> None:
+    """A docstring that tells of every parameter, with its type, and of what comes back."""
+    text = inspect.getdoc(value) or ""
+    told = section(text, "Parameters")
+    for parameter in inspect.signature(value).parameters.values():
+        stars = r"\*\*" if parameter.kind is parameter.VAR_KEYWORD else ""
+        if parameter.name != "self":
+            entry = rf"^(.*, )?{stars}{parameter.name}(,.*)? : [\w.|, ]+$"
+            assert re.search(entry, told, re.MULTILINE), f"{name} does not tell of {parameter.name}"
+    if not inspect.isclass(value) and inspect.signature(value).return_annotation not in ("None", None):
+        assert section(text, "Returns"), f"{name} does not tell what comes back"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import vericap
+from docstrings import section
 
 NAMES = {
     "score", "compare", "check", "load", "Scorer", "Settings", "Metric", "Option", "Statistics", "Explanation",
@@ -44,11 +45,6 @@ def plain(member: Any) -> Any:
     if isinstance(member, property):
         return member.fget
     return member.__func__ if isinstance(member, staticmethod | classmethod) else member
-
-
-def section(text: str, title: str) -> str:
-    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n-+$|\Z)", inspect.cleandoc(text), re.MULTILINE | re.DOTALL)
-    return found[1] if found else ""
 
 
 def test_all_and_tab_completion_show_the_public_names() -> None:

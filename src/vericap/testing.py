@@ -52,14 +52,19 @@ def check_metric(
 
     Parameters
     ----------
-    metric : name, class, instance or plain function.
-    settings : by default photos of the package and the metric's language.
-    samples : by default twelve captions of six photos with references, or Japanese captions.
-    processes : also score in two other processes, which takes some seconds.
+    metric : str, Metric or callable
+        Name, class, instance or plain function.
+    settings : Settings
+        By default photos of the package and the metric's language.
+    samples : list of Sample
+        By default twelve captions of six photos with references, or Japanese captions.
+    processes : bool
+        Also score in two other processes, which takes some seconds.
 
     Returns
     -------
-    list of str : what was checked; a promise that is broken raises an AssertionError that names it.
+    list of str
+        What was checked; a promise that is broken raises an AssertionError that names it.
 
     Examples
     --------

@@ -53,11 +53,13 @@ class PTBTokenizer:
 
         Parameters
         ----------
-        captions_for_image : id -> list of {"caption": ...}.
+        captions_for_image : dict
+            Lists of {"caption": ...} by id.
 
         Returns
         -------
-        dict : id -> list of texts.
+        dict
+            Lists of tokenised texts by id.
         """
         texts = [str(item["caption"]) for items in captions_for_image.values() for item in items]
         tokens = iter(tokenize(texts, "ptb"))
@@ -95,19 +97,27 @@ class CocoScorer:
 
         Parameters
         ----------
-        gts : id -> tokenised references.
-        res : id -> a list with one tokenised candidate.
+        gts : dict
+            Lists of tokenised references by id.
+        res : dict
+            Lists with one tokenised candidate by id.
 
         Returns
         -------
-        tuple : corpus score, scores of the images in the order of `gts`; the types are the original's.
+        tuple
+            Corpus score, scores of the images in the order of `gts`; the types are the original's.
         """
         result = self._result(gts, res)
         name = self.metrics[0]
         return float(result.corpus[name]), result[name]
 
     def method(self) -> str:
-        """The name that the tool prints."""
+        """The name that the tool prints.
+
+        Returns
+        -------
+        str
+        """
         return self.title
 
 
@@ -133,7 +143,22 @@ class Bleu(CocoScorer):
         self.metrics = tuple(f"bleu-{order}" for order in range(1, n + 1))
 
     def compute_score(self, gts: Captions, res: Captions, verbose: int = 0) -> tuple[Any, Any]:
-        """As for other scorers, with a list for each n; `verbose` is taken and ignored."""
+        """The corpus scores and the scores of the images, for each n.
+
+        Parameters
+        ----------
+        gts : dict
+            Lists of tokenised references by id.
+        res : dict
+            Lists with one tokenised candidate by id.
+        verbose : int
+            Taken and not used.
+
+        Returns
+        -------
+        tuple
+            A list of n corpus scores, and n lists with a score for each image.
+        """
         result = self._result(gts, res)
         return (
             [float(result.corpus[name]) for name in self.metrics],
@@ -160,9 +185,14 @@ class Cider(CocoScorer):
 
     Parameters
     ----------
-    test, refs : as in the original, which does not use them either.
-    n, sigma : as in the original, where no other values than 4 and 6 work as described.
-    df : where document frequencies come from: "corpus" (the references of the call, as in the original), "coco-val", or
+    test, refs : Any
+        Taken and not used, as in the original.
+    n : int
+        The longest n-gram; only 4, which alone works in the original too.
+    sigma : float
+        Width of the length penalty; only 6, likewise.
+    df : str
+        Where document frequencies come from: "corpus" (the references of the call, as in the original), "coco-val", or
         a file of `vericap df`, as a reward for self-critical training needs it.
 
     Examples
@@ -201,7 +231,20 @@ class Meteor(CocoScorer):
     metrics = ("meteor",)
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """As for other scorers."""
+        """The corpus score and the scores of the images.
+
+        Parameters
+        ----------
+        gts : dict
+            Lists of tokenised references by id.
+        res : dict
+            Lists with one tokenised candidate by id.
+
+        Returns
+        -------
+        tuple
+            The corpus score, and a list with a score for each image.
+        """
         value, scores = super().compute_score(gts, res)
         return value, scores.tolist()
 
@@ -224,7 +267,20 @@ class Spice(CocoScorer):
     metrics = ("spice",)
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """The corpus score, and a dict of categories for each image, by sorted ids."""
+        """The corpus score, and a dict of categories for each image, by sorted ids.
+
+        Parameters
+        ----------
+        gts : dict
+            Lists of tokenised references by id.
+        res : dict
+            Lists with one tokenised candidate by id.
+
+        Returns
+        -------
+        tuple
+            The corpus score, and for each image `{"All": {"f": ..., "pr": ..., "re": ..., ...}, "Object": ...}`.
+        """
         value, _ = super().compute_score(gts, res)
         ordered = {key: gts[key] for key in sorted(gts)}
         return value, spice_categories(samples(ordered, res), Settings(tokenizer="none"))
@@ -255,9 +311,12 @@ class COCOEvalCap:
 
     Parameters
     ----------
-    coco : references: a pycocotools object, anything with `imgToAnns`, or a dict image id -> list of {"caption": ...}.
-    coco_result : results in one of the same forms.
-    metrics : names of metrics; all that the tool prints without them.
+    coco : COCO object or dict
+        References: a pycocotools object, anything with `imgToAnns`, or a dict image id -> list of {"caption": ...}.
+    coco_result : COCO object or dict
+        Results in one of the same forms.
+    metrics : list of str
+        Names of metrics; all that the tool prints without them.
 
     Examples
     --------
@@ -295,7 +354,7 @@ class COCOEvalCap:
         """Fill `eval`, `imgToEval` and `evalImgs` for the images of `params["image_id"]`."""
         references, candidates = _annotations(self.coco), _annotations(self.cocoRes)
         keys = [key for key in self.params["image_id"] if key in candidates]
-        gts = {key: [item["caption"] for item in references[key]] for key in keys}
+        gts = {key: [item["caption"] for item in references.get(key, ())] for key in keys}
         res = {key: [item["caption"] for item in candidates[key]] for key in keys}
         result = Run(resolve(self.metrics)).score(samples(gts, res))
         columns: dict[str, Any] = {self.names.get(name, name): result[name].tolist() for name in self.metrics}

@@ -35,11 +35,15 @@ class BatchScorer:
 
     Parameters
     ----------
-    metrics : names separated by commas.
-    caption, image, references : columns that hold them. An image is a file's name under `images=DIR`, the bytes of a
-        file, a dict with `bytes` or `path` (as Hugging Face keeps images), a PIL image or an array of pixels.
-    problem : a column to write reasons into, for captions that no metric could judge; none by default.
-    **settings : those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English.
+    metrics : str
+        Names separated by commas.
+    caption, image, references : str
+        Columns that hold them. An image is a file's name under `images=DIR`, the bytes of a file, a dict with `bytes`
+        or `path` (as Hugging Face keeps images), a PIL image or an array of pixels.
+    problem : str
+        A column to write reasons into, for captions that no metric could judge; none by default.
+    **settings : Any
+        Those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English.
 
     Examples
     --------
@@ -84,7 +88,17 @@ class BatchScorer:
             )
 
     def judge(self, names: Sequence[str]) -> Judge:
-        """The judge of batches with such columns; made when the first one is seen, so that it need not travel."""
+        """The judge of batches with such columns; made when the first one is seen, so that it need not travel.
+
+        Parameters
+        ----------
+        names : list of str
+            Columns of a batch.
+
+        Returns
+        -------
+        Judge
+        """
         if self._judge is None:
             sources = Sources(self._keep, registry.make, registry.names(), names)
             for name in self.metrics:
@@ -93,7 +107,18 @@ class BatchScorer:
         return self._judge
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with its scores."""
+        """Score a batch.
+
+        Parameters
+        ----------
+        batch : dict, pandas.DataFrame or pyarrow.Table
+            Columns of captions, and of references and images where metrics read them.
+
+        Returns
+        -------
+        dict, pandas.DataFrame or pyarrow.Table
+            The batch with a column for each metric.
+        """
         columns = _columns(batch)
         rows = self.rows(columns)
         judge, state = self.judge(list(columns)), State.of(rows)
@@ -101,7 +126,17 @@ class BatchScorer:
         return _with(batch, self._scores(judge, rows, state))
 
     def rows(self, columns: Mapping[str, Sequence[Any]]) -> Rows:
-        """The records of a batch; one without a usable caption is kept with the reason."""
+        """The records of a batch; one without a usable caption is kept with the reason.
+
+        Parameters
+        ----------
+        columns : dict
+            Lists by name of the column.
+
+        Returns
+        -------
+        Rows
+        """
         if self.caption not in columns:
             raise InputError(f"the batch has no column '{self.caption}'; it has: {', '.join(columns)}")
         captions = columns[self.caption]
@@ -126,11 +161,15 @@ class BatchFilter(BatchScorer):
 
     Parameters
     ----------
-    keep : a condition as `vericap filter` reads it; shares (top:0.3:...) need all records and are refused.
-    cascade : dear metrics see only what cheaper conditions left.
-    clean : undo HTML, addresses, file names, repeated blanks and capitals in the captions first; the originals are kept
-        in the column `CAPTION.original`.
-    caption, image, references, **settings : as for `BatchScorer`.
+    keep : str
+        A condition as `vericap filter` reads it; shares (top:0.3:...) need all records and are refused.
+    cascade : bool
+        Whether expensive metrics see only what cheaper conditions left.
+    clean : bool
+        Whether to undo HTML, addresses, file names, repeated blanks and capitals in the captions first; the originals
+        are kept in the column `CAPTION.original`.
+    caption, image, references, **settings : Any
+        As for `BatchScorer`.
 
     Examples
     --------
@@ -154,13 +193,34 @@ class BatchFilter(BatchScorer):
         self.clean, self.problem = clean, ""
 
     def __call__(self, batch: Batch) -> Batch:
-        """The rows that are kept."""
+        """Filter a batch.
+
+        Parameters
+        ----------
+        batch : dict, pandas.DataFrame or pyarrow.Table
+            Columns of captions, and of what the condition reads.
+
+        Returns
+        -------
+        dict, pandas.DataFrame or pyarrow.Table
+            The rows that are kept, with the scores that the condition reads.
+        """
         batch = self.cleaned(batch)
         kept, scores = self.decide(_columns(batch))
         return _taken(_with(batch, scores), kept)
 
     def cleaned(self, batch: Batch) -> Batch:
-        """The batch with clean captions and the originals beside them, where that is asked for."""
+        """The batch with clean captions and the originals beside them, where that is asked for.
+
+        Parameters
+        ----------
+        batch : dict, pandas.DataFrame or pyarrow.Table
+            With a column of captions.
+
+        Returns
+        -------
+        dict, pandas.DataFrame or pyarrow.Table
+        """
         if not self.clean:
             return batch
         captions = list(_columns(batch)[self.caption])
@@ -168,7 +228,18 @@ class BatchFilter(BatchScorer):
         return _with(batch, {f"{self.caption}.original": _objects(captions), self.caption: fresh})
 
     def decide(self, columns: Mapping[str, Sequence[Any]]) -> tuple[Bools, dict[str, Array]]:
-        """Which rows are kept, and their scores."""
+        """Which rows are kept, and their scores.
+
+        Parameters
+        ----------
+        columns : dict
+            Lists by name of the column.
+
+        Returns
+        -------
+        tuple
+            An array of bool, and arrays of scores by metric.
+        """
         rows = self.rows(columns)
         judge, state = self.judge(list(columns)), State.of(rows)
         judge.work(rows, state, range(len(judge.stages)))

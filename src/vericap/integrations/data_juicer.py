@@ -31,9 +31,12 @@ class VericapFilter:
 
     Parameters
     ----------
-    keep : a condition as `vericap filter` reads it, without shares.
-    text_key, image_key : columns of the captions and of the lists of images; the first image of a sample counts.
-    **options : those of `vericap.integrations.BatchFilter`: images (a folder), cascade, references, ...
+    keep : str
+        A condition as `vericap filter` reads it, without shares.
+    text_key, image_key : str
+        Columns of the captions and of the lists of images; the first image of a sample counts.
+    **options : Any
+        Those of `vericap.integrations.BatchFilter`: images (a folder), cascade, references, ...
 
     Examples
     --------
@@ -50,7 +53,20 @@ class VericapFilter:
         self.filter = BatchFilter(keep, caption=text_key, image="image", **options)
 
     def compute_stats_batched(self, samples: dict[str, Any], **beside: Any) -> dict[str, Any]:
-        """Scores and the decision of every sample, into its stats; a sample that has them is not scored again."""
+        """Write scores and the decision into the stats of every sample; one that has them is not scored again.
+
+        Parameters
+        ----------
+        samples : dict
+            Lists by column, as Data-Juicer hands them over.
+        **beside : Any
+            Taken and not used.
+
+        Returns
+        -------
+        dict
+            The same samples.
+        """
         stats = samples[STATS] = [own or {} for own in samples[STATS]]
         todo = [row for row, own in enumerate(stats) if KEPT not in own]
         if todo:
@@ -64,16 +80,51 @@ class VericapFilter:
         return samples
 
     def process_batched(self, samples: dict[str, Any]) -> Iterator[bool]:
-        """One decision per sample."""
+        """One decision per sample.
+
+        Parameters
+        ----------
+        samples : dict
+            What `compute_stats_batched` gave.
+
+        Returns
+        -------
+        iterator of bool
+            Whether each is kept.
+        """
         return (own[KEPT] for own in samples[STATS])
 
     def compute_stats_single(self, sample: dict[str, Any], **beside: Any) -> dict[str, Any]:
-        """The same for one sample."""
+        """Write scores and the decision into the stats of one sample.
+
+        Parameters
+        ----------
+        sample : dict
+            Values by column.
+        **beside : Any
+            Taken and not used.
+
+        Returns
+        -------
+        dict
+            The same sample.
+        """
         found = self.compute_stats_batched({name: [value] for name, value in sample.items()})
         return {name: values[0] for name, values in found.items()}
 
     def process_single(self, sample: dict[str, Any]) -> bool:
-        """The decision on one sample."""
+        """The decision on one sample.
+
+        Parameters
+        ----------
+        sample : dict
+            What `compute_stats_single` gave.
+
+        Returns
+        -------
+        bool
+            Whether it is kept.
+        """
         return bool(sample[STATS][KEPT])
 
 
@@ -82,11 +133,13 @@ def register(name: str = "vericap_filter") -> type:
 
     Parameters
     ----------
-    name : of the operator in recipes.
+    name : str
+        Name of the operator in recipes.
 
     Returns
     -------
-    type : the operator, a filter of ours and of Data-Juicer's.
+    type
+        The operator, a filter of ours and of Data-Juicer's.
 
     Examples
     --------

@@ -36,8 +36,10 @@ class CaptionMetric(evaluate.Metric):
 
     Parameters
     ----------
-    config_name : the metrics, names separated by commas; "coco" without one.
-    **options : those of `evaluate.Metric` (process_id, num_process, experiment_id, cache_dir, ...).
+    config_name : str
+        The metrics, names separated by commas; "coco" without one.
+    **options : Any
+        Those of `evaluate.Metric` (process_id, num_process, experiment_id, cache_dir, ...).
 
     `compute(predictions=, references=, **settings)` gives a dict name -> corpus score (None where nothing could be
     judged); settings are those of `vericap.Settings`, and `image_names=` names each caption's file under `images=DIR`.

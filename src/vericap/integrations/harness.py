@@ -28,11 +28,13 @@ def lmms_eval_records(file: str | Path) -> list[dict[str, Any]]:
 
     Parameters
     ----------
-    file : JSON lines, one per sample.
+    file : str or Path
+        JSON lines, one per sample.
 
     Returns
     -------
-    list : dicts with `id`, `candidate`, `references`.
+    list of dict
+        Records with `id`, `candidate`, `references`.
 
     Examples
     --------

@@ -48,17 +48,22 @@ def reward(
 
     Parameters
     ----------
-    metrics : names separated by commas, or a list of names, metrics and plain functions.
-    weights : of the metrics, by name or in their order; equal by default. Only their proportions matter.
-    columns : which columns of the data set hold "references", "image" (file names under `images=DIR`) and "objects",
-        where they have other names.
-    **settings : those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English:
-        frequencies of a batch would make a reward depend on the other captions.
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    weights : dict or list
+        Of the metrics, by name or in their order; equal by default. Only their proportions matter.
+    columns : dict
+        Which columns of the data set hold "references", "image" (file names under `images=DIR`) and "objects", where
+        they have other names.
+    **settings : Any
+        Those of `vericap.Settings`. Document frequencies are those of COCO (`df=coco-val`) for English: frequencies of
+        a batch would make a reward depend on the other captions.
 
     Returns
     -------
-    Reward : call it with completions and columns; `unjudged` counts the captions that got 0 because no metric, or not
-        every metric, could judge them.
+    Reward
+        Call it with completions and columns; `unjudged` counts the captions that got 0 because no metric, or not every
+        metric, could judge them.
 
     Examples
     --------
@@ -76,11 +81,13 @@ class Reward:
 
     Parameters
     ----------
-    metrics, weights, columns, **settings : those of `reward`.
+    metrics, weights, columns, **settings : Any
+        Those of `reward`.
 
     Attributes
     ----------
-    unjudged : how many captions got 0 so far because they could not be judged.
+    unjudged : int
+        How many captions got 0 so far because they could not be judged.
 
     Examples
     --------
@@ -112,9 +119,19 @@ class Reward:
         self.__name__ = "+".join(metric.label for metric in self.metrics)
 
     def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:
-        """Rewards of completions: texts, or lists of chat messages of which the last one counts.
+        """Rewards of completions.
 
-        Further arguments are columns of the data set, one entry per completion; those that no metric reads are ignored.
+        Parameters
+        ----------
+        completions : list
+            Texts, or lists of chat messages of which the last one counts.
+        **columns : list
+            Columns of the data set, one entry per completion; those that no metric reads are ignored.
+
+        Returns
+        -------
+        list of float
+            Between 0 and 1; 0 for a completion without a caption that can be judged.
         """
         captions = [plain_caption(completion) for completion in completions]
         rows = [row for row, caption in enumerate(captions) if has_word(caption)]
@@ -197,7 +214,8 @@ def plain_caption(completion: Any) -> str:
 
     Parameters
     ----------
-    completion : a text, or a list of chat messages of which the last one counts.
+    completion : str or list
+        A text, or a list of chat messages of which the last one counts.
 
     Returns
     -------

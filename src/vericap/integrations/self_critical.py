@@ -23,11 +23,15 @@ class SelfCritical:
 
     Parameters
     ----------
-    metrics : names separated by commas, or a list of names, metrics and plain functions.
-    df : document frequencies of CIDEr-D: "coco-val", or a file of `vericap df`. Frequencies of the batch ("corpus")
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    df : str or path
+        Document frequencies of CIDEr-D: "coco-val", or a file of `vericap df`. Frequencies of the batch ("corpus")
         would make a reward depend on the other captions and are refused.
-    weights : factor of each metric, by name; 1 for those without.
-    **settings : those of `vericap.Settings`.
+    weights : dict
+        Factor of each metric, by name; 1 for those without.
+    **settings : Any
+        Those of `vericap.Settings`.
 
     Examples
     --------
@@ -69,11 +73,25 @@ class SelfCritical:
 
         Parameters
         ----------
-        sampled : captions, the same number for each image, those of one image together.
-        references : one list per image.
-        greedy : one caption per image, whose score is taken away; without it the mean score of the image's other
-            sampled captions is (of which there must be two or more).
-        image_names : of metrics that look at images, one per image.
+        sampled : list of str
+            Captions, the same number for each image, those of one image together.
+        references : list of list of str
+            One list per image.
+        greedy : list of str
+            One caption per image, whose score is subtracted. Without it the mean score of the image's other sampled
+            captions is subtracted; then each image needs two or more.
+        image_names : list of str
+            Image files, one per image, for metrics that look at them.
+
+        Returns
+        -------
+        array
+            One number per sampled caption.
+
+        Examples
+        --------
+        >>> SelfCritical("rouge-l")(["a dog runs", "a cat"], [["a dog runs"]]).round(3).tolist()
+        [0.614, -0.614]
         """
         each = _samples_per_image(len(sampled), len(references), greedy)
         repeated = [own for own in references for _ in range(each)]
@@ -90,7 +108,22 @@ class SelfCritical:
     def scores(
         self, captions: Sequence[str], references: Sequence[Sequence[str]], image_names: Sequence[str] | None = None
     ) -> Floats:
-        """The weighted sum of the metrics' scores; 0 for a caption that a metric cannot judge."""
+        """The weighted sum of the metrics' scores.
+
+        Parameters
+        ----------
+        captions : list of str
+            The captions.
+        references : list of list of str
+            References of each caption.
+        image_names : list of str
+            The image file of each caption, for metrics that look at it.
+
+        Returns
+        -------
+        array
+            One number per caption; 0 for one that a metric cannot judge.
+        """
         beside = {} if image_names is None else {"image_names": list(image_names)}
         result = self.scorer.run.score(self.scorer.samples(list(captions), list(references), **beside))
         return np.asarray(sum(weight * np.nan_to_num(result[name]) for name, weight in self.weights.items()))

@@ -54,12 +54,15 @@ def map_in_pandas(keep: str, **options: Any) -> MapInPandas:
 
     Parameters
     ----------
-    keep : a condition as `vericap filter` reads it, without shares.
-    **options : those of `vericap.integrations.BatchFilter`: images (a folder), cascade, references, ...
+    keep : str
+        A condition as `vericap filter` reads it, without shares.
+    **options : Any
+        Those of `vericap.integrations.BatchFilter`: images (a folder), cascade, references, ...
 
     Returns
     -------
-    MapInPandas : takes an iterator of pandas tables and gives one of what is kept of them; it can be pickled.
+    MapInPandas
+        Takes an iterator of pandas tables and gives one of what is kept of them; it can be pickled.
 
     Examples
     --------
@@ -79,8 +82,10 @@ def schema_with(schema: Any, keep: MapInPandas) -> Any:
 
     Parameters
     ----------
-    schema : of the data frame (`frame.schema`).
-    keep : what `map_in_pandas` gave.
+    schema : pyspark.sql.types.StructType
+        Schema of the data frame (`frame.schema`).
+    keep : MapInPandas
+        What `map_in_pandas` gave.
 
     Returns
     -------

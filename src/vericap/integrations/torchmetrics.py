@@ -63,8 +63,10 @@ class CaptionMetric(torchmetrics.Metric):
 
     Parameters
     ----------
-    metrics : names separated by commas, or a list of names, metrics and plain functions.
-    **options : settings of `vericap.Settings` (df, lang, images, ...), and arguments of `torchmetrics.Metric`.
+    metrics : str or iterable
+        Names separated by commas, or a list of names, metrics and plain functions.
+    **options : Any
+        Settings of `vericap.Settings` (df, lang, images, ...), and arguments of `torchmetrics.Metric`.
 
     Captions are kept until `compute`, so that metrics over a whole corpus (BLEU, CIDEr-D with `df="corpus"`) are those
     of `vericap.score` on all of it, in any number of processes. `forward` gives the scores of the batch alone.
@@ -92,13 +94,32 @@ class CaptionMetric(torchmetrics.Metric):
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override,unused-ignore]
-        """None where it differs between the metrics."""
+        """Whether higher scores are better; None where that differs between the metrics."""
         return None if len(self.directions) > 1 else self.directions == {"higher"}
 
     def update(
         self, preds: str | Sequence[str], target: Sequence[Any] | None = None, images: Sequence[str] | None = None
     ) -> None:
-        """Take captions of a batch with the references (`target`) and the image files (`images`) of each."""
+        """Take the captions of a batch.
+
+        Parameters
+        ----------
+        preds : str or list of str
+            Captions, or a single one.
+        target : list
+            References of each caption: a list of texts, or one text.
+        images : list of str
+            The image file of each caption, for metrics that look at photos.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> metric = CaptionMetric("rouge-l")
+        >>> metric.update(["a dog"], [["a dog"]])
+        """
         captions = [preds] if isinstance(preds, str) else list(preds)
         beside = {"target": _listed(target, preds), "images": _listed(images, preds)}
         for name, values in beside.items():
@@ -113,7 +134,13 @@ class CaptionMetric(torchmetrics.Metric):
         self.records.append(torch.frombuffer(bytearray(data or b"\n"), dtype=torch.uint8).to(self.device))
 
     def compute(self) -> torch.Tensor | dict[str, torch.Tensor]:
-        """The corpus score of the metric, or a dict of all of them; NaN where no caption could be judged."""
+        """The corpus scores of all captions so far.
+
+        Returns
+        -------
+        Tensor or dict of Tensor
+            The score of a single metric, or scores by name; NaN where no caption could be judged.
+        """
         rows = [json.loads(line) for line in self._lines()]
         if not rows:
             raise InputError("there are no captions to score; call update(preds, target) before compute()")
@@ -124,7 +151,20 @@ class CaptionMetric(torchmetrics.Metric):
         return found if len(found) > 1 else found[self.labels[0]]
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw the scores, or those of several steps that were kept (needs matplotlib)."""
+        """Draw the scores (needs matplotlib).
+
+        Parameters
+        ----------
+        val : Any
+            What `compute` gave, or a list of it, one entry for each step; without it, `compute` is called.
+        ax : Axes
+            Where to draw; without it, in a new figure.
+
+        Returns
+        -------
+        tuple
+            The figure and its axes.
+        """
         return self._plot(val, ax)
 
     def _lines(self) -> list[str]:
