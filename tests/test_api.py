@@ -135,6 +135,19 @@ def test_ids_must_be_parallel_and_differ() -> None:
 def test_unknown_option() -> None:
     with pytest.raises(VericapError, match="unknown option tokeniser"):
         vericap.score(CANDIDATES, REFERENCES, tokeniser="ptb")
+    with pytest.raises(VericapError, match="unknown option metric; did you mean metrics\\?"):
+        vericap.score(CANDIDATES, REFERENCES, metric="cider-d")
+
+
+def test_a_folder_of_images_that_is_not_there_is_told_of() -> None:
+    with pytest.raises(InputError, match="`images=nosuch`: no such folder"):
+        vericap.score(CANDIDATES, metrics="vse", images="nosuch")
+
+
+def test_python_adds_what_a_misspelt_name_may_mean() -> None:
+    with pytest.raises(AttributeError) as told:
+        vericap.scor  # noqa: B018
+    assert (told.value.name, told.value.obj) == ("scor", vericap)
 
 
 def test_compare_systems() -> None:

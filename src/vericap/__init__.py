@@ -12,6 +12,7 @@ rouge-l  1.0000         1
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from vericap.core.version import __version__ as __version__
@@ -82,7 +83,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'vericap' has no attribute '{name}'")
+    # With name and module Python adds what may have been meant.
+    raise AttributeError(f"module 'vericap' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

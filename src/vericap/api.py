@@ -51,6 +51,8 @@ class Scorer:
     def __init__(self, metrics: str | Iterable[Wanted] = "coco", **settings: Any) -> None:
         self._how = calls.reading(settings)
         self.settings = Settings.of(settings)
+        if self.settings.images is not None and not self.settings.images.is_dir():
+            raise InputError(f"`images={self.settings.images}`: no such folder; check the path")
         self.run = Run(resolve(metrics, code=True, lang=self.settings.lang), self.settings)
 
     def score(
@@ -364,7 +366,7 @@ def load(candidates: str | Path, references: str | Path | Sequence[str | Path] =
     """
     given = calls.reading(how)
     if how:
-        raise InputError(f"unknown option {', '.join(sorted(how))}; there are: {', '.join(calls.READING)}")
+        raise InputError(f"unknown option {', '.join(sorted(how))}; the options are: {', '.join(calls.READING)}")
     return _load(candidates, [references] if isinstance(references, str | Path) else references, **given)
 
 

@@ -60,7 +60,7 @@ def can_be_typed(typed: str, told: str) -> None:
     parsers = [parser_for(command) for command in (named | {first}) & set(COMMANDS)]
     parsers += [train.parser_of(second)] if first == "train" and second in train.MODELS else []
     known = {option for parser in parsers for action in parser._actions for option in action.option_strings}
-    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", told)) - set(typed.split()):
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9_-]+", told)) - set(typed.split()):
         assert option in known, f"{option}: {told}"
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from vericap.cli import COMMANDS, main, parser_for
+from vericap.metrics.cards import _PURPOSES, tells
+from vericap.metrics.registry import METRICS, SETS
 
 ROWS = [
     {"id": 1, "candidate": "a dog runs", "references": ["a dog is running", "the dog runs"]},
@@ -42,6 +44,7 @@ def scored(words: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
         ("--metrics=BLEU captions.jsonl -mrouge", ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l"]),
         ("captions.jsonl --metric bleu-4 mean(bleu-4,rouge-l)", ["bleu-4", "mean(bleu-4,rouge-l)"]),
         ("captions.jsonl --seed -1 -m rouge-l", ["rouge-l"]),
+        ("captions.jsonl --metric=rouge-l", ["rouge-l"]),
     ],
 )
 def test_metrics_add_up(words: str, metrics: list[str], folder: Path, capsys) -> None:
@@ -56,6 +59,8 @@ def test_metrics_add_up(words: str, metrics: list[str], folder: Path, capsys) ->
         "-m rouge-l -r references0.txt references1.txt captions.txt",
         "-r references0.txt -r references1.txt -m rouge-l -- captions.txt",
         "-r references0.txt -m rouge-l -r references1.txt captions.txt",
+        "--reference references0.txt references1.txt -m rouge-l -- captions.txt",
+        "captions.txt --reference=references0.txt -r references1.txt -m rouge-l",
     ],
 )
 def test_references_leave_the_candidates_alone(words: str, folder: Path, capsys) -> None:
@@ -112,6 +117,7 @@ def test_help_alone(capsys) -> None:
         ("captions.txt", "vericap score captions.txt"),
         ("SPICE", "vericap metrics SPICE"),
         ("--metrics", "options come after a command"),
+        ("hlep", "did you mean 'help'?"),
         ("xyzzy", "vericap help"),
     ],
 )
@@ -123,7 +129,34 @@ def test_an_unknown_command_is_answered_in_a_line(word: str, said: str, folder: 
         assert len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", ["reo", "REO", "coco", "Bleu_4", "CIDEr"])
+def test_the_version_is_a_word_too(capsys) -> None:
+    assert main(["version"]) == main(["--version"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+def test_the_list_says_what_each_metric_tells(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fits a usual terminal; all that a metric says of itself is in the JSON."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["metrics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("fluency ") and "does it read well?" in line for line in lines)
+    assert main(["metrics", "--json"]) == 0
+    (vifidel,) = (row for row in json.loads(capsys.readouterr().out) if row["metric"] == "vifidel")
+    assert vifidel["range"] == [0, 1]
+    assert vifidel["options"]["p"] == 2.0
+    assert main(["metrics", "--analyses"]) == 0
+    assert "weights of a model, opened once" in " ".join(capsys.readouterr().out.split())
+
+
+def test_every_metric_and_set_has_its_line() -> None:
+    told = {tells(name) for name in METRICS}
+    assert len(told) == len(METRICS)
+    assert not any(name not in _PURPOSES for name in SETS)
+
+
+@pytest.mark.parametrize("name", ["reo", "REO", "coco", "recommended", "Bleu_4", "CIDEr"])
 def test_cards_of_sets_and_of_other_spellings(name: str, capsys) -> None:
     assert main(["metrics", name]) == 0
     assert capsys.readouterr().out.startswith("# ")

@@ -11,7 +11,7 @@ from vericap.cli import COMMANDS, parser_for
 def page() -> str:
     """Every command with its description, arguments and defaults, as Markdown."""
     lines = ["# Command line", "", "Made from the parsers; `vericap help COMMAND` prints the same.", ""]
-    lines += ["| command | |", "|---|---|"]
+    lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`vericap {name}`](#{anchor(name)}) | {text} |" for name, text in COMMANDS.items()]
     lines += [
         "",

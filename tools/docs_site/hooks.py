@@ -20,7 +20,7 @@ sys.path.insert(0, str(TOP / "tools"))
 
 from docs_site import commands, examples, figures, reference  # noqa: E402
 from vericap.core.shipped import ROOT  # noqa: E402
-from vericap.metrics.cards import card, card_file  # noqa: E402
+from vericap.metrics.cards import card, card_file, needed, tells  # noqa: E402
 from vericap.metrics.registry import METRICS, SETS, metric_class  # noqa: E402
 
 log = logging.getLogger("mkdocs.hooks")  # a warning stops a strict build
@@ -173,15 +173,12 @@ def cards() -> dict[str, str]:
 def _index() -> str:
     """All metrics in one table."""
     lines = ["# All metrics", "", "`vericap metrics` prints this list, `vericap metrics NAME` a card.", ""]
-    lines += ["| metric | what | better | range | needs |", "|---|---|---|---|---|"]
+    lines += ["| metric | what it tells | better | range | needs |", "|---|---|---|---|---|"]
     for name in METRICS:
         found = metric_class(name)
-        low, high = (f"{bound:g}" for bound in found.range)
-        languages = f" ({', '.join(found.languages)})" if found.languages else ""
-        needs = ", ".join(found.needs) or "candidate only"
-        lines.append(
-            f"| [`{name}`]({name}.md) | {found.title}{languages} | {found.direction} | {low} .. {high} | {needs} |"
-        )
+        low, high = (f"{bound:g}".replace("inf", "∞") for bound in found.range)
+        bounds = f"{low} .. {high}"
+        lines.append(f"| [`{name}`]({name}.md) | {tells(name)} | {found.direction} | {bounds} | {needed(name)} |")
     lines += ["", "Sets of metrics: " + ", ".join(f"[`{name}`](set-{name}.md)" for name in SETS) + "."]
     lines += ["", "Options follow the name (`rouge-l:beta=1`); `mean(a,b)` averages any of them.", ""]
     return "\n".join(lines)

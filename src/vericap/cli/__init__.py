@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(usage())
         return GOOD if words else USAGE
-    if words[0] in ("-V", "--version"):
+    if words[0] in ("-V", "--version", "version"):
         print(f"vericap {__version__}")
         return GOOD
     if words[0] not in COMMANDS:
@@ -165,5 +165,5 @@ def unknown(word: str) -> str:
 
     if canonical(word) in METRICS or canonical(word) in SETS:
         return f"unknown command '{word}'; it is a metric: vericap metrics {word}"
-    near = get_close_matches(word.lower(), COMMANDS, n=1)
+    near = get_close_matches(word.lower(), [*COMMANDS, "help", "version"], n=1)
     return f"unknown command '{word}'" + (f"; did you mean '{near[0]}'?" if near else "")

@@ -204,7 +204,7 @@ def positive(text: str) -> int:
 def settings(args: argparse.Namespace) -> Settings:
     """Run settings from arguments; defaults are those of Settings."""
     if args.images is not None and not args.images.is_dir():
-        raise InputError(f"--images {args.images}: no such folder")
+        raise InputError(f"--images {args.images}: no such folder; check the path")
     return Settings(
         lang=args.lang,
         tokenizer=args.tokenizer or "",

@@ -13,6 +13,21 @@ from typing import Any, NoReturn
 
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 METRICS, REFERENCES = "metrics", "references"
+# Options of other programs and what they are called here.
+_ELSEWHERE = {
+    "--refs": "--references",
+    "--gts": "--references",
+    "--ground-truth": "--references",
+    "--language": "--lang",
+    "--image-dir": "--images",
+    "--image-folder": "--images",
+    "--photos": "--images",
+    "--num-workers": "--workers",
+    "--jobs": "--workers",
+    "-j": "--workers",
+    "-i": "--images",
+    "-tok": "--tokenizer",
+}
 
 
 @dataclass
@@ -47,9 +62,12 @@ class Parser(argparse.ArgumentParser):
 
     def _hints(self, left: list[str]) -> list[str]:
         """What may have been meant with words that nothing takes."""
+        known = self._option_string_actions
         for word in left:
-            near = difflib.get_close_matches(word.partition("=")[0], self._option_string_actions, n=1)
             if word.startswith("-"):
+                typed = word.partition("=")[0].replace("_", "-")
+                meant = [name for name in (_ELSEWHERE.get(typed), typed) if name in known]
+                near = meant or difflib.get_close_matches(typed, known, n=1)
                 return [f"; did you mean {near[0]}?"] if near else []
         if left:
             taken = " ".join(str(action.metavar or action.dest) for action in self._get_positional_actions())
@@ -91,6 +109,8 @@ class Parser(argparse.ArgumentParser):
             found.metrics = [*(found.metrics or []), *values]
         elif action.dest == REFERENCES and action.nargs == "+" and values:
             found.references += values
+        elif word.startswith("--") and "=" in word:
+            found.options.append([f"{action.option_strings[0]}={values[0]}"])
         else:
             found.options.append([word] if "=" in word or not values else [action.option_strings[0], *values])
 
@@ -106,6 +126,8 @@ class Parser(argparse.ArgumentParser):
         if not name.startswith("--"):
             action = known.get(word[:2])
             return (action, word[2:]) if action is not None and action.nargs != 0 else (None, None)
+        if f"{name}s" in known:  # --reference, --metric, --image
+            return known[f"{name}s"], value if sign else None
         near = {id(known[one]): known[one] for one in known if one.startswith(name)}
         return (next(iter(near.values())) if len(near) == 1 else None), value if sign else None
 

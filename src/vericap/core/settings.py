@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from vericap.core.languages import LANGUAGES, tokenizer_of
 
 OFF = "off"  # `cache="off"`: nothing is kept on disk
 _PATHS = ("images", "features", "cache")
+_OF_CALLS = ("metrics", "references", "predictions", "image_names", "ids", "confidence", "explain")  # not settings
 _WORK = ("workers", "threads", "progress", "cache", "device")  # settings that move no score
 
 
@@ -125,8 +127,10 @@ class Settings:
         """
         unknown = sorted(set(options) - set(cls.__dataclass_fields__))
         if unknown:
-            known = ", ".join(sorted(cls.__dataclass_fields__))
-            raise VericapError(f"unknown option {', '.join(unknown)}; there are: {known}")
+            known = sorted(cls.__dataclass_fields__)
+            near = get_close_matches(unknown[0], [*known, *_OF_CALLS], n=1)
+            meant = f"did you mean {near[0]}? The settings" if near else "the settings"
+            raise VericapError(f"unknown option {', '.join(unknown)}; {meant} are: {', '.join(known)}")
         return cls(**options)
 
     @property

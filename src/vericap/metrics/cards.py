@@ -18,8 +18,48 @@ _SHARED = (
     (re.compile(r"^(fidelity|adequacy)$"), "verdict"),
 )
 
+# What each metric tells, in a line: lists of metrics show it.
+_TELLS = {
+    "verdict": "is the caption good, all in all?",
+    "fidelity": "is it true to the image?",
+    "adequacy": "does it say what matters?",
+    "fluency": "does it read well?",
+    "bleu-1": "words shared with references",
+    "bleu-2": "words and word pairs shared with references",
+    "bleu-3": "runs of up to 3 words shared with references",
+    "bleu-4": "runs of up to 4 words shared with references",
+    "rouge-l": "longest sequence of words shared with a reference",
+    "meteor": "words, stems, synonyms and paraphrases shared",
+    "cider-d": "rare words count more; the COCO tool's CIDEr",
+    "cider": "plain CIDEr of the paper; papers report cider-d",
+    "spider": "mean of CIDEr-D and SPICE",
+    "spice": "claims shared with references, by scene graph",
+    "spice-soft": "claims near in meaning to those of references",
+    "jaspice": "claims shared with references, by scene graph",
+    "jaspice-plus": "claims near in meaning to those of references",
+    "chair": "share of mentioned objects that are not in the image",
+    "chair-s": "does it mention an object that is not in the image?",
+    "chair-recall": "share of the image's objects that are mentioned",
+    "sentence": "is the sentence near in meaning to references?",
+    "wmd": "are the words near in meaning to those of references?",
+    "vifidel": "are the words near the objects of the image?",
+    "lm": "how likely is it to a language model of captions?",
+    "vse": "do caption and image fit?",
+    "learn-to-eval": "does it look written by a person, given the image?",
+    "clipscore": "do caption and image fit, by a CLIP model of yours?",
+    "refclipscore": "the same, with references",
+    "reo-relevance": "what it gets right, region by region",
+    "reo-extraness": "what it adds that the image does not show",
+    "reo-omission": "what it leaves out of the image",
+    "tiger": "does it look at the regions that references look at?",
+    "faier-plus": "do its claims fit the image, guided by references?",
+    "faier": "FAIEr as published: image and text as graphs",
+}
+
 # What each set is for.
 _PURPOSES = {
+    "recommended": "What to begin with: the verdict with its three parts, invented objects, and what papers report. "
+    "Metrics that do not read the language of the captions are left out.",
     "coco": "What papers report with the COCO caption tool, equal to its numbers, without SPICE: words shared with "
     "references.",
     "bleu": "The four BLEU scores of the COCO caption tool.",
@@ -47,6 +87,31 @@ def card(name: str) -> str:
     return "\n".join([text, "", "## Options", "", *lines])
 
 
+def tells(name: str) -> str:
+    """What a metric tells, in a line, with the languages it reads where it does not read all.
+
+    Examples
+    --------
+    >>> tells("fluency")
+    'does it read well? (en)'
+    """
+    found = metric_class(name)
+    documented = (vars(found).get("__doc__") or "").strip().splitlines() if name not in _TELLS else []
+    line = _TELLS.get(name) or (documented[0].rstrip(".") if documented else found.title)
+    return f"{line} ({', '.join(found.languages)})" if found.languages else line
+
+
+def needed(name: str) -> str:
+    """What a metric needs beside the caption.
+
+    Examples
+    --------
+    >>> needed("refclipscore"), needed("fluency")
+    ('image, references', 'nothing else')
+    """
+    return ", ".join(metric_class(name).needs) or "nothing else"
+
+
 def _set_of_others(name: str) -> bool:
     """Whether a name is a set that metrics of other packages name."""
     from vericap.metrics.registry import METRICS, plugins
@@ -65,12 +130,9 @@ def set_card(name: str) -> str:
     members = sets()[name]
     lines = [f"# {name}: a set of {len(members)} metrics", ""]
     lines += [_PURPOSES[name], ""] if name in _PURPOSES else []
-    lines += ["| metric | what | better | needs |", "|---|---|---|---|"]
+    lines += ["| metric | what it tells | better | needs |", "|---|---|---|---|"]
     for member in members:
-        found = metric_class(member)
-        lines.append(
-            f"| `{member}` | {found.title} | {found.direction} | {', '.join(found.needs) or 'candidate only'} |"
-        )
+        lines.append(f"| `{member}` | {tells(member)} | {metric_class(member).direction} | {needed(member)} |")
     lines += ["", f"`--metrics {name}` asks for all of them; `vericap metrics {members[0]}` prints the card of one."]
     if name in _FAMILIES:
         lines += ["", _shipped(name)]
