@@ -104,6 +104,37 @@ def test_csv_in_csv_out(tmp_path: Path) -> None:
     assert [str(problem) for problem in outcome.problems] == [f"{source}: line 4: has 4 cells, the header has 3"]
 
 
+def test_columns_that_come_later_are_in_the_csv_too(tmp_path: Path) -> None:
+    source, kept = tmp_path / "in.jsonl", tmp_path / "kept.csv"
+    items: list[dict[str, Any]] = [{"id": 1, "caption": 'a "big"\ndog'}, {"id": 2, "caption": "a red bus", "later": 7}]
+    source.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    filtered(source, kept, "words>=2", records=1)
+    found = list(csv.DictReader(kept.open(encoding="utf-8", newline="")))
+    assert [(row["id"], row["caption"], row["later"]) for row in found] == [
+        ("1", 'a "big"\ndog', ""), ("2", "a red bus", "7"),
+    ]  # fmt: skip
+
+
+def test_of_several_captions_each_row_has_its_own(tmp_path: Path) -> None:
+    source, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
+    rows = [{"image": "a", "caption": ["a dog", "dog", "the dog"]}, {"image": "b", "caption": ["a cat"]}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    filtered(source, kept, "words>=2", records=1)
+    assert [(row["image"], row["caption"]) for row in lines(kept)] == [("a", "a dog"), ("a", "the dog"), ("b", "a cat")]
+    assert [row["caption"] for row in lines(rejected_name(kept))] == ["dog"]
+
+
+def test_of_many_problems_the_first_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vericap.io import filter_outcome
+
+    monkeypatch.setattr(filter_outcome, "HELD", 3)
+    source, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
+    source.write_text('{"caption": "a dog runs"}\n' + "nonsense\n" * 9)
+    outcome = filtered(source, kept, "words>=2", records=4)
+    assert (len(outcome.problems), outcome.problem_count, outcome.as_dict()["problem_count"]) == (3, 9, 9)
+    assert len(lines(rejected_name(kept))) == 9
+
+
 def test_nothing_kept_is_a_file_with_a_header(tmp_path: Path) -> None:
     source, kept = tmp_path / "in.csv", tmp_path / "kept.csv"
     source.write_text("id,caption\n1,a dog\n", encoding="utf-8")
@@ -200,7 +231,7 @@ def test_uid_list_as_datacomp_writes_it(tmp_path: Path) -> None:
     assert found.dtype == UID == wanted.dtype
     np.testing.assert_array_equal(found, wanted)
     assert "id 9: is not written: its uid is 'zz'" in str(outcome.problems[0])
-    assert [row["id"] for row in lines(rejected_name(kept))] == [8]
+    assert [(row["id"], row["rejected"]) for row in lines(rejected_name(kept))][1] == (9, "writable")
 
 
 def test_a_uid_list_needs_uids_and_says_so_at_once(pairs: Path, tmp_path: Path) -> None:
@@ -226,6 +257,8 @@ def test_tar_shards_read_back(tmp_path: Path) -> None:
     )
     assert sorted(path.name for path in tmp_path.glob("kept-*.tar")) == ["kept-000000.tar", "kept-000001.tar"]
     assert "no image 'gone.jpg'" in str(outcome.problems[0])
+    (lost,) = lines(tmp_path / "kept.rejected.jsonl")
+    assert (lost["id"], lost["rejected"], outcome.kept, outcome.summary.kept) == ("gone", "writable", 3, 4)
     with open_input(str(tmp_path / "kept-{000000..000001}.tar")) as found:
         samples = [sample for records in found for sample in records.samples]
     assert [sample.candidate for sample in samples] == ["photo 0", "photo 1", "photo 2"]

@@ -175,6 +175,20 @@ def test_beams_and_samples_are_all_kept(tmp_path: Path) -> None:
     assert captions(tmp_path / "d.json") == {"1": "beam 0", "1#2": "beam 2", "1#3": "beam 4", "2": "beam 1"}
 
 
+def test_a_list_of_captions_is_as_many_candidates(tmp_path: Path) -> None:
+    rows = [{"image": f"{n}.jpg", "caption": [f"a dog {n}", f"the dog {n}"][: n or 1], "n": n} for n in (2, 1, 0)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    wanted = {"2.jpg": "a dog 2", "2.jpg#2": "the dog 2", "1.jpg": "a dog 1", "0.jpg": "a dog 0"}
+    for name in ("x.parquet", "x.jsonl", "x.json"):
+        assert captions(tmp_path / name) == wanted
+        with open_input(tmp_path / name, records=1) as source:
+            found = list(source)
+        assert [sample.id for records in found for sample in records.samples] == list(wanted)
+        assert [n for records in found for n in records.columns.column("n").to_pylist()] == [2, 2, 1, 0]
+
+
 def test_repeated_ids_are_told_across_pieces(tmp_path: Path) -> None:
     rows = [{"image_id": n % 3, "caption": f"c{n}"} for n in range(9)]
     path = tmp_path / "x.jsonl"
@@ -255,6 +269,15 @@ def test_spreadsheet(tmp_path: Path) -> None:
     assert [(s.id, s.candidate, s.references) for s in found] == [
         ("1", "a dog", ("the dog",)), ("2", "two cats", ("cats",)),
     ]  # fmt: skip
+
+
+def test_spreadsheet_with_a_column_without_a_name(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", None, "caption"], [1, "a note", "a dog"], [2, None, "a cat"]):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    assert captions(tmp_path / "x.xlsx") == {"1": "a dog", "2": "a cat"}
 
 
 def test_spreadsheet_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,12 +137,16 @@ def test_many_references_lie_in_a_database(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(references, "FEW", 3)
     monkeypatch.setattr(references.Gathered.__init__, "__defaults__", (3,))
-    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"id": n, "candidate": "c"}) + "\n" for n in range(9)))
-    rows = [{"id": n % 9, "caption": f"“ref” {n}"} for n in range(18)]
+    ids = [f"写真{n}\\u5199" for n in range(8)] + ["写\ud800"]  # a database must hold any id, half characters too
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({"id": i, "candidate": "c"}) + "\n" for i in ids[:8]))
+    rows = [
+        {"id": ids[n % 9], "caption": f"“ref” {n}", **({"image": "\ud800.jpg"} if n == 8 else {})} for n in range(18)
+    ]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_input(tmp_path / "x.jsonl", [tmp_path / "r.jsonl"]) as source:
         assert source.references is not None
         assert source.references.file is not None
         assert source.references.count == 9
         (records,) = source
-    assert [s.references for s in records.samples] == [(f"“ref” {n}", f"“ref” {n + 9}") for n in range(9)]
+        assert source.references.example() in ids
+    assert [s.references for s in records.samples] == [(f"“ref” {n}", f"“ref” {n + 9}") for n in range(8)]

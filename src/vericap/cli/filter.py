@@ -89,8 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         for text in outcome.notes:
             common.say(f"note: {text}")
-    common.report_problems(outcome.problems)
-    return 1 if outcome.problems else 0
+    common.report_lines([str(problem) for problem in outcome.problems], outcome.problem_count)
+    return 1 if outcome.problem_count else 0
 
 
 def _done_before(args: argparse.Namespace, summary: dict[str, Any]) -> int:
@@ -98,7 +98,7 @@ def _done_before(args: argparse.Namespace, summary: dict[str, Any]) -> int:
         print(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
         print(f"done before: {summary['kept']} of {summary['records']} records kept")
-    return 1 if summary["problems"] else 0
+    return 0  # as in every command: nothing is left to do
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -125,7 +125,7 @@ def wish(args: argparse.Namespace) -> Any:
 
 
 def _tell(args: argparse.Namespace, outcome: Any) -> None:
-    from vericap.io.filtering import outcome_lines
+    from vericap.io.filter_outcome import outcome_lines
     from vericap.run.filter.selection import cuts_of
 
     told = outcome.summary

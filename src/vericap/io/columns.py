@@ -17,7 +17,7 @@ def as_table(content: Content, rows: Sequence[int]) -> pyarrow.Table:
     import pyarrow as pa
 
     if content.columns is not None:
-        whole = len(rows) == content.columns.num_rows
+        whole = len(rows) == content.columns.num_rows and all(row == place for place, row in enumerate(rows))
         return content.columns if whole else content.columns.take(pa.array(rows, pa.int64()))
     raw = [(content.raw or [])[row] for row in rows] if content.raw else [{} for _ in rows]
     names = dict.fromkeys(name for item in raw for name in item)

@@ -194,8 +194,8 @@ def sheet_records(file: InputFile, fields: Fields, problems: list[Problem]) -> I
     try:
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True, keep_links=False)
         rows = book.worksheets[0].iter_rows(values_only=True)
-        header = [str(cell).strip() for cell in next(rows, ()) if cell is not None]
-        check_columns(header, file.name, fields)
+        header = ["" if cell is None else str(cell).strip() for cell in next(rows, ())]
+        check_columns(filter(None, header), file.name, fields)
         seen = 0
         for number, row in enumerate(rows, 2):
             seen += len(row)
@@ -211,9 +211,10 @@ def sheet_records(file: InputFile, fields: Fields, problems: list[Problem]) -> I
 
 
 def _cells(header: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+    """The cells of a row under their columns' names; those of columns without a name are left out."""
     found = {}
     for name, cell in zip(header, row):
-        if cell is not None:
+        if name and cell is not None:
             whole = isinstance(cell, float) and cell.is_integer() and name in ("id", "image_id")
             found[name] = int(cell) if whole else cell if isinstance(cell, str | int | float) else str(cell)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from vericap.core.errors import InputError, Problem, VericapError
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Ints
-from vericap.io.columns import column, fitted, unified
+from vericap.io.filter_outcome import Outcome
 from vericap.io.filter_state import FilterState
+from vericap.io.filter_tables import PROBLEM, REJECTED, best_first, is_list, unread, with_column
 from vericap.io.records import PLAIN, Fields, known_fields
 from vericap.io.stream import Input, Records
 from vericap.io.subsets import COUNTED, TarWriter, UidWriter, is_shard, plain_columns
@@ -29,7 +30,6 @@ from vericap.run.filter.selection import Selection, Summary, oriented
 from vericap.run.filter.state import KEPT, NOT_BEST, Rows, State
 from vericap.run.filter.stored import Stored
 from vericap.run.progress import progress
-from vericap.run.results import plain
 from vericap.text.clean import clean
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TABLES = tuple(WRITERS)
 KINDS = (*TABLES, ".tar", ".npy")
 PIECE = 4096  # records judged together: what a run that is cut short may lose, and what memory holds of photos
-REJECTED, PROBLEM, ORIGINAL = "rejected", "problem", "original"
+ORIGINAL = "original"
 
 
 @dataclass(frozen=True)
@@ -52,28 +52,6 @@ class Wish:
     sort: str | None = None
     metrics: tuple[str, ...] = ()  # further scores to write
     shard: int = 10_000
-
-
-@dataclass
-class Outcome:
-    """What was done: counts and histograms, problems of single records, and how many rows each file has."""
-
-    summary: Summary
-    judge: Judge
-    problems: list[Problem] = field(default_factory=list)
-    cleaned: int = 0
-    notes: list[str] = field(default_factory=list)
-    before: dict[str, Any] | None = None  # what came of it, where it was done before
-
-    def as_dict(self) -> dict[str, Any]:
-        """Counts, cuts and problems as plain data."""
-        if self.before is not None:
-            return self.before
-        told = self.summary
-        cuts = {name: {**vars(cut), "value": plain(cut.value)} for name, cut in told.cuts.items()}
-        counts = {"records": told.read, "kept": told.kept, "rejected": told.rejected, "not best": told.not_best}
-        beside = {"unjudged": told.unjudged, "cleaned": self.cleaned, "scored": told.scored, "cuts": cuts}
-        return {**counts, **beside, "problems": [str(problem) for problem in self.problems]}
 
 
 def rejected_name(output: str | Path) -> Path:
@@ -172,7 +150,7 @@ class Filtering:
             return self._run(output, rejected, resume)
 
     def _run(self, output: str | Path | None, rejected: str | Path | None, resume: str | None) -> Outcome:
-        self.outcome.problems += self.source.problems
+        self.outcome.note(self.source.problems)
         if output is not None and Path(output).suffix.lower() == ".npy" and "uid" not in self.names:
             raise InputError(
                 f"{output}: a DataComp list needs a column 'uid'; {self.source.name} has {_listed(self.names)}"
@@ -234,7 +212,7 @@ class Filtering:
                 raise InputError(f"{name} could judge none of {histogram.missing} records; the first: {reason}")
 
     def _note(self, records: Records, rows: Rows) -> None:
-        self.outcome.problems += records.problems
+        self.outcome.note(records.problems)
         if self.wish.clean:
             pairs = zip(rows.samples, records.samples)
             self.outcome.cleaned += sum(one.candidate != other.candidate for one, other in pairs)
@@ -257,14 +235,15 @@ class Filtering:
                 kept = np.flatnonzero(state.failed == KEPT)
                 if self.order:
                     held.append((oriented(self.judge, rows, state, self.order)[kept], table.take(kept)))
-                elif isinstance(sink, Writer):
+                unwritten: dict[int, str] = {}
+                if isinstance(sink, TarWriter | UidWriter):
+                    unwritten = self._add(sink, rows, table, kept)
+                elif not self.order:
                     sink.write(table.take(kept))
-                else:
-                    self._add(sink, rows, table, kept)
                 if lost is not None:
-                    self._reject(lost, table, rows, state, records.problems)
+                    self._reject(lost, table, rows, state, records.problems, unwritten)
             if held and isinstance(sink, Writer):
-                sink.write(_sorted(held))
+                sink.write(best_first(held))
             self._check_judged()
         files = sink.names if isinstance(sink, TarWriter) else [output]
         more = sink.others() if isinstance(sink, TarWriter) else []
@@ -282,13 +261,17 @@ class Filtering:
             return TarWriter(output, self._photo, shard=self.wish.shard)
         return open_writer(output)
 
-    def _add(self, sink: TarWriter | UidWriter, rows: Rows, table: pyarrow.Table, kept: Ints) -> None:
+    def _add(self, sink: TarWriter | UidWriter, rows: Rows, table: pyarrow.Table, kept: Ints) -> dict[int, str]:
+        """Write samples; rows that cannot be written (no photo, no uid), with the reason."""
+        found = {}
         for row, columns in zip(kept.tolist(), plain_columns(table.take(kept))):
             try:
                 sink.add(rows.samples[row], columns)
             except InputError as error:
-                sample = rows.samples[row]
-                self.outcome.problems.append(Problem(f"id {sample.id}", f"is not written: {error}", self.source.name))
+                found[row] = f"is not written: {error}"
+                self.outcome.note([Problem(f"id {rows.samples[row].id}", found[row], self.source.name)])
+        self.outcome.unwritten += len(found)
+        return found
 
     def _photo(self, sample: Sample) -> bytes:
         from vericap.vision import images
@@ -306,16 +289,16 @@ class Filtering:
         table = records.columns
         name = caption_column(table.column_names, self.source.fields)
         if not table.column_names:
-            table = _with(table, "id", [sample.id for sample in records.samples])
-        if not name:
-            name = "caption"
-            table = _with(table, name, [sample.candidate for sample in records.samples])
+            table = with_column(table, "id", [sample.id for sample in records.samples])
+        if not name or records.spread or is_list(table.schema.field(name).type):
+            name = name or "caption"  # of a list of captions the one that this row is about
+            table = with_column(table, name, [sample.candidate for sample in records.samples])
         if self.wish.clean:
-            table = _with(table, f"{name}.{ORIGINAL}", [sample.candidate for sample in records.samples])
-            table = _with(table, name, [sample.candidate for sample in rows.samples])
+            table = with_column(table, f"{name}.{ORIGINAL}", [sample.candidate for sample in records.samples])
+            table = with_column(table, name, [sample.candidate for sample in rows.samples])
         for score in self.columns:
             values = state.columns.get(score, np.full(len(rows), np.nan))
-            table = _with(table, score, values)
+            table = with_column(table, score, values)
         return table
 
     @property
@@ -324,17 +307,26 @@ class Filtering:
         return list(dict.fromkeys(one.name for one in self.sources.of.values() if one.kind == "metric"))
 
     def _reject(
-        self, sink: Writer, table: pyarrow.Table, rows: Rows, state: State, problems: Sequence[Problem]
+        self,
+        sink: Writer,
+        table: pyarrow.Table,
+        rows: Rows,
+        state: State,
+        problems: Sequence[Problem],
+        unwritten: Mapping[int, str],
     ) -> None:
         """What is not kept, each with the condition it failed; then records that could not be read."""
-        lost = np.flatnonzero(state.failed != KEPT)
+        lost = np.array(sorted({*np.flatnonzero(state.failed != KEPT).tolist(), *unwritten}), dtype=np.int64)
         labels = self.judge.labels
-        reasons = [self._condition(int(code)) for code in state.failed[lost]]
-        why = [rows.samples[row].problem or state.unjudged(row, labels) or None for row in lost.tolist()]
-        found = _with(_with(table.take(lost), REJECTED, reasons), PROBLEM, why)
+        reasons = ["writable" if row in unwritten else self._condition(int(state.failed[row])) for row in lost.tolist()]
+        why = [
+            unwritten.get(row) or rows.samples[row].problem or state.unjudged(row, labels) or None
+            for row in lost.tolist()
+        ]
+        found = with_column(with_column(table.take(lost), REJECTED, reasons), PROBLEM, why)
         sink.write(found)
         if problems:
-            sink.write(_unread(found, problems))
+            sink.write(unread(found, problems))
 
     def _condition(self, code: int) -> str:
         if code == NOT_BEST:
@@ -354,58 +346,3 @@ def _listed(names: Sequence[str]) -> str:
 
 def _make(text: str) -> Any:
     return registry.make(text, code=True)
-
-
-def _with(table: pyarrow.Table, name: str, values: Any) -> pyarrow.Table:
-    """A table with one column more, or with another one of that name."""
-    import pyarrow as pa
-
-    found = pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else column(list(values))
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, found)
-    return table.append_column(name, found) if table.num_columns else pa.table({name: found})
-
-
-def _unread(like: pyarrow.Table, problems: Sequence[Problem]) -> pyarrow.Table:
-    """Records that could not be read, in the columns of a table; the first one tells where they stood."""
-    import pyarrow as pa
-
-    first = like.column_names[0]
-    cells: Mapping[str, list[str]] = {
-        first: [f"{problem.source}: {problem.record}" for problem in problems],
-        REJECTED: ["readable"] * len(problems),
-        PROBLEM: [problem.reason for problem in problems],
-    }
-    schema = pa.schema(
-        [(name, pa.string() if name in cells else like.schema.field(name).type) for name in like.schema.names]
-    )
-    return fitted(pa.table(dict(cells)), schema)
-
-
-def _sorted(held: Sequence[tuple[Array, pyarrow.Table]]) -> pyarrow.Table:
-    """All that is kept, the best first; what is equal stays in the order of the input."""
-    import pyarrow as pa
-
-    schema = unified([table.schema for _, table in held])
-    whole = pa.concat_tables([fitted(table, schema) for _, table in held])
-    order = np.argsort(-np.concatenate([values for values, _ in held]), kind="stable")
-    return whole.take(order)
-
-
-def outcome_lines(outcome: Outcome) -> Iterator[str]:
-    """What was kept and why the rest was not, in words."""
-    told = outcome.summary
-    share = f" ({100 * told.kept / told.read:.1f} %)" if told.read else ""
-    yield f"{told.kept} of {told.read} records kept{share}"
-    for condition, count in told.rejected.items():
-        if count:
-            yield f"  {count} fail {condition}"
-    if told.not_best:
-        yield f"  {told.not_best} are not the best caption of their image"
-    if told.unjudged:
-        yield f"  {told.unjudged} of the rejected could not be judged by every metric"
-    for share_text, cut in told.cuts.items():
-        tied = f"; {cut.tied} records outside have the same value (earlier records come first)" if cut.tied else ""
-        yield f"  {share_text}: {cut.kept} of {cut.records}, down to {cut.value:.4g}{tied}"
-    if outcome.cleaned:
-        yield f"{outcome.cleaned} captions were cleaned"

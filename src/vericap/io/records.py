@@ -119,6 +119,20 @@ def listed(text: str) -> Any:
     return found or text
 
 
+def each_caption(record: Record) -> list[Record]:
+    """A record for each of its captions: beams, samples, or the five of a photo in one list.
+
+    Examples
+    --------
+    >>> [one["candidate"] for one in each_caption({"id": 7, "candidate": ["a dog", "the dog"]})]
+    ['a dog', 'the dog']
+    """
+    captions = record.get("candidate")
+    if not isinstance(captions, list) or len(captions) < 2:
+        return [record]
+    return [{**record, "candidate": caption, "several": True} for caption in captions]
+
+
 def check_columns(names: Iterable[str], name: str, fields: Fields = PLAIN) -> None:
     """Refuse a table without a column of captions, naming those there are."""
     names = list(map(str, names))

@@ -37,13 +37,14 @@ class References:
         if self.file is None:
             return {key: (self.texts[key], self.images.get(key)) for key in keys if key in self.texts}
         found: dict[str, Known] = {}
-        wanted = list(dict.fromkeys(keys))
+        wanted = {_stored_key(key): key for key in keys}
+        names = list(wanted)
         with _open(self.file) as base:
-            for start in range(0, len(wanted), 500):
-                part = wanted[start : start + 500]
+            for start in range(0, len(names), 500):
+                part = names[start : start + 500]
                 marks = ",".join("?" * len(part))
                 rows = base.execute(f"SELECT id, texts, image FROM refs WHERE id IN ({marks})", part)
-                found.update({key: (tuple(json.loads(texts)), image) for key, texts, image in rows})
+                found.update({wanted[name]: (tuple(json.loads(t)), json.loads(image)) for name, t, image in rows})
         return found
 
     def laid_down(self, spool: Path) -> References:
@@ -61,7 +62,12 @@ class References:
         if self.file is None:
             return next(iter(self.texts))
         with _open(self.file) as base:
-            return str(base.execute("SELECT id FROM refs LIMIT 1").fetchone()[0])
+            return str(json.loads(base.execute("SELECT id FROM refs LIMIT 1").fetchone()[0]))
+
+
+def _stored_key(key: str) -> str:
+    """An id as the database holds it: ASCII alone, which knows no half characters, and no two ids alike."""
+    return json.dumps(key)
 
 
 class _open:
@@ -119,17 +125,16 @@ class Gathered:
         self.base.executemany(
             "INSERT INTO refs VALUES (?, ?, ?) ON CONFLICT(id) DO UPDATE SET "
             "texts = substr(texts, 1, length(texts) - 1) || ', ' || substr(excluded.texts, 2), "
-            "image = coalesce(image, excluded.image)",
+            "image = CASE image WHEN 'null' THEN excluded.image ELSE image END",
             self._storable(),
         )
         self.base.commit()
         self.rows, self.found.images = {}, {}
 
-    def _storable(self) -> Iterator[tuple[str, str, str | None]]:
+    def _storable(self) -> Iterator[tuple[str, str, str]]:
         for key, texts in self.rows.items():
             if texts:
-                # ASCII alone, so that the database never meets half a character.
-                yield key.encode("ascii", "backslashreplace").decode(), json.dumps(texts), self.found.images.get(key)
+                yield _stored_key(key), json.dumps(texts), json.dumps(self.found.images.get(key))
 
     def finish(self, problems: list[Problem]) -> References:
         """The references; an InputError where there is none."""

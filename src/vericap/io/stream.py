@@ -29,7 +29,7 @@ from vericap.io import archives, documents, units
 from vericap.io.columns import as_table
 from vericap.io.files import InputFile, expand, open_file
 from vericap.io.identity import Identity, make_sample, mode_of
-from vericap.io.records import PLAIN, Fields
+from vericap.io.records import PLAIN, Fields, Record, each_caption
 from vericap.io.references import Gathered, References
 from vericap.io.units import RECORDS, Content, Unit
 from vericap.run.shards import Settled
@@ -59,6 +59,11 @@ class Records:
     def keys(self) -> Array:
         """Numbers that stand for the ids, to tell repeated ones; only the first look asks for them."""
         return np.array(list(map(_key, self.names)), dtype=np.uint64)
+
+    @property
+    def spread(self) -> bool:
+        """Whether a record had several captions: it stands in `columns` once for each."""
+        return len(set(self._rows)) < len(self._rows)
 
     @property
     def columns(self) -> pyarrow.Table:
@@ -110,7 +115,7 @@ class Input:
         found = Records(problems=content.problems, count=len(content.records), _content=content)
         identity = Identity(self.mode, start, repeats or {}, unit.name)
         known = identity.join(content.records, self.references)
-        for row, record in enumerate(content.records):
+        for row, record in _captions(content.records):
             identifier = identity.of(record, row)
             try:
                 sample = make_sample(record, identifier, self.references, known, unit, beside=self.beside)
@@ -151,6 +156,15 @@ class Input:
                 found = self.read(unit, start=start, repeats=repeats)
             start += found.count
             yield found
+
+
+def _captions(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
+    """Records with their row; one with several captions comes once for each."""
+    for row, record in enumerate(records):
+        if isinstance(record.get("candidate"), list):
+            yield from ((row, one) for one in each_caption(record))
+        else:
+            yield row, record
 
 
 def _key(text: str) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from vericap.core.errors import InputError, Problem
 from vericap.io import kinds
+from vericap.io.csv_rows import RowReader
 from vericap.io.files import BLOCK, InputFile
 from vericap.io.records import Fields, Record, check_columns, check_fields, of_objects, rename
 
@@ -89,11 +90,15 @@ def _skipped_mark(path: Path) -> int:
         return 3 if stream.read(3) == b"\xef\xbb\xbf" else 0
 
 
-def read_lines(unit: Unit, problems: list[Problem]) -> list[tuple[int, str | None]]:
-    """Numbered lines of a unit; a line that is not UTF-8 is reported and given as None, the others stay."""
+def _bytes_of(unit: Unit) -> bytes:
     with open(unit.path, "rb") as stream:
         stream.seek(unit.start)
-        data = stream.read(unit.stop - unit.start)
+        return stream.read(unit.stop - unit.start)
+
+
+def read_lines(unit: Unit, problems: list[Problem]) -> list[tuple[int, str | None]]:
+    """Numbered lines of a unit; a line that is not UTF-8 is reported and given as None, the others stay."""
+    data = _bytes_of(unit)
     try:
         whole = data.decode("utf-8").split("\n")
     except UnicodeDecodeError:
@@ -178,15 +183,21 @@ def read_jsonl(unit: Unit, fields: Fields) -> Content:
 
 
 class _Lines:
-    """Lines of a file with the place where each ends; what is not UTF-8 is left out and reported by its reader."""
+    """Lines of a file and where each ends; what is not UTF-8 is reported by the reader of the unit."""
 
     def __init__(self, stream: io.BufferedReader, place: int) -> None:
-        self.stream, self.place = stream, place
+        self.stream = stream
+        self.ends = [place]  # of the lines that no row has taken yet, after the end of those taken
 
     def __iter__(self) -> Iterator[str]:
         while line := self.stream.readline(LONGEST):
-            self.place += len(line)
+            self.ends.append(self.ends[-1] + len(line))
             yield line.decode("utf-8", "replace")
+
+    def taken(self, lines: int) -> int:
+        """The place behind a row of so many lines."""
+        del self.ends[:lines]
+        return self.ends[0]
 
 
 def csv_units(
@@ -201,49 +212,58 @@ def csv_units(
         delimiter = kinds.delimiter_of(first.decode("utf-8", "replace"), kind)
         stream.seek(mark)
         lines = _Lines(stream, mark)
-        reader = csv.reader(lines, delimiter=delimiter)
-        try:
-            header = next((row for row in reader if row), None)
-            if header is None:
-                raise InputError(f"{file.name}: no header line was found")
-            header = [name.strip() for name in header]
+        reader = RowReader(lines, delimiter)
+        header, start = _header(file, reader, lines, fields)
+        reader.width = len(header)
+        common = (kind, str(file.path), file.name)
+        line, count, place = reader.number, 0, start
+        for row in reader:
+            place, count = lines.taken(row.lines), count + 1
+            if count == records or place - start >= size:
+                yield Unit(*common, start, place, line, str(file.folder), (delimiter, *header))
+                start, line, count = place, row.line + row.lines, 0
+    yield Unit(*common, start, place, line, str(file.folder), (delimiter, *header))
+
+
+def _header(file: InputFile, reader: RowReader, lines: _Lines, fields: Fields) -> tuple[list[str], int]:
+    """The names of the columns, and the place behind them."""
+    for row in reader:
+        place = lines.taken(row.lines)
+        if row.problem:
+            raise InputError(f"{file.name}: line {row.line}: {row.problem}")
+        if row.cells:
+            header = [name.strip() for name in row.cells]
             check_columns(header, file.name, fields)
-            common = (kind, str(file.path), file.name)
-            start, line, count = lines.place, reader.line_num + 1, 0
-            for _ in reader:
-                count += 1
-                if count == records or lines.place - start >= size:
-                    yield Unit(*common, start, lines.place, line, str(file.folder), (delimiter, *header))
-                    start, line, count = lines.place, reader.line_num + 1, 0
-        except csv.Error as error:
-            raise InputError(f"{file.name}: line {reader.line_num}: {error}") from None
-    yield Unit(*common, start, lines.place, line, str(file.folder), (delimiter, *header))
+            return header, place
+    raise InputError(f"{file.name}: no header line was found")
 
 
 def read_csv(unit: Unit, fields: Fields) -> Content:
     """Rows of a table that is written as text."""
     found = Content(raw=[])
     delimiter, *header = unit.header
-    good = [line for _, line in read_lines(unit, found.problems) if line is not None]
+    lines = read_lines(unit, found.problems)
+    unread = {number for number, line in lines if line is None}
+    texts = [line or "" for _, line in lines]
+    if unread:  # where rows begin and end they tell, too
+        texts = _bytes_of(unit).decode("utf-8", "replace").split("\n")[: len(lines)]
     csv.field_size_limit(LONGEST)
-    reader = csv.reader(io.StringIO("\n".join(good), newline=""), delimiter=delimiter)
+    reader = RowReader(texts, delimiter, width=len(header), first=unit.first)
     # An empty cell is a missing value everywhere but in the candidate, which may be an empty caption.
     captions = {field for name, field in _known(header, fields) if name == "candidate"}
-    try:
-        for row in reader:
-            if not row:
-                continue
-            where = f"line {unit.first + reader.line_num - 1}"
-            if len(row) != len(header):
-                reason = f"has {len(row)} cells, the header has {len(header)}"
-                found.problems.append(Problem(where, reason, unit.name))
-                continue
-            cells = {n: c for n, c in zip(header, row) if c != "" or n in captions}
-            found.records.append({**rename(cells, fields), "where": where})
-            if found.raw is not None:
-                found.raw.append(dict(zip(header, row)))
-    except csv.Error as error:
-        raise InputError(f"{unit.name}: line {unit.first + reader.line_num - 1}: {error}") from None
+    for row in reader:
+        if unread and not unread.isdisjoint(range(row.line, row.line + row.lines)):
+            continue  # told already
+        if not row.cells and not row.problem:
+            continue
+        if row.problem or len(row.cells) != len(header):
+            reason = row.problem or f"has {len(row.cells)} cells, the header has {len(header)}"
+            found.problems.append(Problem(f"line {row.line}", reason, unit.name))
+            continue
+        cells = {n: c for n, c in zip(header, row.cells) if c != "" or n in captions}
+        found.records.append({**rename(cells, fields), "where": f"line {row.line}"})
+        if found.raw is not None:
+            found.raw.append(dict(zip(header, row.cells)))
     return found
 
 

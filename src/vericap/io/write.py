@@ -160,20 +160,40 @@ class LinesWriter(Writer):
 
 
 class CsvWriter(LinesWriter):
-    """CSV; the columns are those of the first table."""
+    """CSV; columns that later tables bring stand behind those of the first one."""
 
-    _columns: list[str] | None = None
+    def __init__(self, path: str | Path, *, signatures: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, signatures=signatures)
+        self._columns: list[str] = []
+        self._first = 0  # columns that the header in the file has
 
     def write(self, table: pyarrow.Table) -> None:
-        if self._columns is None:
-            self._columns = table.column_names
+        self._columns = list(dict.fromkeys([*self._columns, *table.column_names]))
+        if not self._first:
+            self._first = len(self._columns)
             self._stream.write(csv_line(self._columns))
-        elif set(table.column_names) - set(self._columns):
-            extra = ", ".join(sorted(set(table.column_names) - set(self._columns)))
-            raise InputError(f"{self.path}: column {extra} appears after the header of the CSV file; write .parquet")
         self.rows += table.num_rows
         for record in records_of(table):
             self._stream.write(csv_line([cell_of(record.get(name)) for name in self._columns]))
+
+    def finish(self) -> None:
+        super().finish()
+        if len(self._columns) > self._first:
+            self._widen()
+
+    def _widen(self) -> None:
+        """Write the file again, under all columns."""
+        import shutil
+
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="", dir=self.path.parent) as wide:
+            with self._file.open(encoding="utf-8", newline="") as narrow:
+                rows = csv.reader(narrow)
+                next(rows)
+                wide.write(csv_line(self._columns))
+                wide.writelines(csv_line(row + [""] * (len(self._columns) - len(row))) for row in rows)
+            wide.seek(0)
+            with self._file.open("w", encoding="utf-8", newline="") as stream:
+                shutil.copyfileobj(wide, stream)
 
 
 class ParquetWriter(Writer):
