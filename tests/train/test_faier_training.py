@@ -25,7 +25,11 @@ from vericap.train.faier.data import (  # noqa: E402
     parse,
     vocabulary,
 )
+from vericap.train.faier.network import FaierModule  # noqa: E402
+from vericap.train.kept import StoreFeatures  # noqa: E402
+from vericap.train.named import BoxTeacher, NamedWords  # noqa: E402
 from vericap.train.trainer import TrainPlan  # noqa: E402
+from vericap.train.words.boxes import PhotoBoxes  # noqa: E402
 from vericap.vision.store import FeatureStore, FeatureWriter  # noqa: E402
 
 IMAGES, WIDTH, THINGS = 50, 12, 24
@@ -64,6 +68,7 @@ def run(
     steps: int = 40,
     start: FaierModel | None = None,
     precision: str = "float32",
+    teacher: BoxTeacher | None = None,
     **changes: object,
 ) -> list[dict[str, str]]:
     parsed = made_parsed()
@@ -72,7 +77,7 @@ def run(
     sentences = rng.normal(size=(IMAGES, 1, 384)) + 0.3 * rng.normal(size=(IMAGES, 5, 384))
     sentences /= np.linalg.norm(sentences, axis=-1, keepdims=True)
     images = StoredRegions(store, [str(i) for i in range(IMAGES)])
-    source = FaierSource(images, CaptionTable([parsed], words), sentences.astype(np.float16))
+    source = FaierSource(images, CaptionTable([parsed], words), sentences.astype(np.float16), boxes=teacher)
     options = training.FaierOptions(**{"d": 32, "words": 16, "batch": 50, "rate": 5e-3, "hard_warmup": 40, **changes})  # type: ignore[arg-type]
     training.train(
         [source],
@@ -115,6 +120,39 @@ def test_every_variant_learns(variant: str, store: FeatureStore, tmp_path: Path)
     assert load(str(tmp_path / "faier")).config.variant == variant
 
 
+def made_boxes(store: FeatureStore) -> BoxTeacher:
+    """The two things that captions name lie where the first two regions are."""
+    keys = [str(i) for i in range(IMAGES)]
+    features = StoreFeatures(store, keys)
+    shown = np.array([[i % THINGS, (i * 7 + i // THINGS + 1) % THINGS] for i in range(IMAGES)])
+    photos = [PhotoBoxes(features.boxes(np.array([i]))[0, :2], shown[i]) for i in range(IMAGES)]
+    pieces, kinds = np.tile([1, 3], 5 * IMAGES), np.repeat(shown, 5, axis=0).reshape(-1)
+    named = NamedWords(np.arange(5 * IMAGES + 1) * 2, pieces, kinds, [(thing,) for thing in range(THINGS)])
+    return BoxTeacher(named, features, photos)
+
+
+def attended(model: FaierModel, store: FeatureStore) -> float:
+    """Share of the images where, of the first two regions, the one on the first thing attends to its word more."""
+    module = FaierModule(model.config, model.vocabulary)
+    module.load_state_dict({key: torch.from_numpy(value) for key, value in model.weights.items()})
+    images = StoredRegions(store, [str(i) for i in range(IMAGES)])
+    with torch.no_grad():
+        visual = module.regions(*images[np.arange(IMAGES)])["object"] * module.attention["object"].weight[0]
+        nodes, _ = module.captions([["the", f"thing{i % THINGS}"] for i in range(IMAGES)], [[]] * IMAGES)[
+            "object"
+        ].padded(np.arange(IMAGES))
+    likeness = (visual[:, :2] @ nodes[:, 1, :, None])[..., 0]
+    return float((likeness[:, 0] > likeness[:, 1]).float().mean())
+
+
+def test_boxes_teach_attention(store: FeatureStore, tmp_path: Path) -> None:
+    alone, taught = (
+        run(store, tmp_path / str(weight), steps=120, teacher=made_boxes(store), boxes=weight) for weight in (0.0, 0.5)
+    )
+    assert float(taught[-1]["boxes"]) < 0.7 * float(alone[-1]["boxes"])
+    assert attended(load(str(tmp_path / "0.5" / "faier")), store) > 0.85
+
+
 def test_interrupted_training_ends_the_same(
     store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +175,8 @@ def test_interrupted_training_ends_the_same(
 def test_options_that_cannot_be() -> None:
     with pytest.raises(VericapError, match="one of the 2 captions"):
         training.FaierOptions(references="2", captions=2).check()
+    with pytest.raises(VericapError, match="has no attention"):
+        training.FaierOptions(variant="fier", boxes=0.1).check()
     with pytest.raises(VericapError, match="references alone"):
         training.FaierOptions(variant="aier", references="0").check()
     with pytest.raises(VericapError, match="is not one of hardest"):

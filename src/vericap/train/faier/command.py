@@ -9,11 +9,13 @@ best on the validation photos, as in the paper) and `faier-agreement` (those tha
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from vericap.core.packed import STORAGES
 from vericap.models import faier
-from vericap.train import kept, options, parallel
+from vericap.models.words import spans
+from vericap.train import kept, named, options, parallel
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.train.faier.data import CaptionTable, FaierSource, ParsedCaptions, StoredRegions, parse, vocabulary
 from vericap.train.faier.training import LOSSES, FaierOptions, train
@@ -58,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validation-images", type=int, default=300, metavar="N", help="photos that validate at most (300)"
     )
+    named.add_arguments(parser, weight=0.1)
     parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
     parser.add_argument("--start", metavar="DIR", help="a FAIEr model of the same shape to begin with")
     parser.add_argument("--storage", choices=STORAGES, default="int8", help="of the finished weights (int8)")
@@ -77,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         margin=args.margin,
         hard_warmup=args.hard_warmup,
         rarest=args.rarest,
+        boxes=args.box_weight if args.boxes else 0.0,
     )
     chosen.check()
     parallel.start(args.device)
@@ -114,13 +118,23 @@ def _sources(
 
     def source(name: str, part: Captioned, text: ParsedCaptions, own: int, teaches: bool) -> FaierSource:
         teacher = kept.sentences(part, work, name, encoder, each=own, threads=args.threads) if teaches else None
-        return FaierSource(StoredRegions(store, part.keys), CaptionTable([text], words), teacher, part.places(own))
+        shown, table = StoredRegions(store, part.keys), CaptionTable([text], words)
+        boxes = None
+        if not name.startswith("dev"):
+            stored = kept.StoreFeatures(store, part.keys)
+            boxes = named.teacher(args, part.keys, part.texts(own), _spans, stored)
+        return FaierSource(shown, table, teacher, part.places(own), boxes)
 
     text = _parsed(dev, work / f"dev-graphs-{len(dev)}.npz", dev.most, args.threads)
     validation = source(f"dev-{len(dev)}", dev, text, dev.most, True)
     teaches = chosen.loss == "distil"
     made = [source(*part, text, each, teaches) for part, text in zip(parts, parsed)]
     return made, validation, words
+
+
+def _spans(texts: list[str]) -> Iterator[named.Spans]:
+    """Where the words stand that the model reads; a caption without any is one empty sentence."""
+    return (spans(text)[1:-1] for text in texts)
 
 
 def _parsed(part: Captioned, file: Path, each: int, threads: int) -> ParsedCaptions:

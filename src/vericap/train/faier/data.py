@@ -18,6 +18,7 @@ from vericap.models.faier import EMPTY, UNKNOWN, reading
 from vericap.train import kept
 from vericap.train.data import CaptionPlaces
 from vericap.train.faier.network import CodedCaptions
+from vericap.train.named import BoxTeacher
 from vericap.vision.store import FeatureStore
 
 _TOGETHER = 50_000  # captions parsed between two lines of progress
@@ -167,6 +168,7 @@ class FaierSource:
     captions: CaptionTable  # k per image, those of image i at i * k
     sentences: Array | None = None
     there: CaptionPlaces | None = None  # where images have different numbers of captions
+    boxes: BoxTeacher | None = None  # where objects are that words name
 
     def __len__(self) -> int:
         return len(self.images)

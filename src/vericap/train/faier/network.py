@@ -19,6 +19,7 @@ from vericap.models.arrays import runs
 from vericap.models.faier import EMPTY, UNKNOWN, FaierConfig, FaierModel
 from vericap.train import parallel
 from vericap.train.faier.gru import PackedOrder, recur
+from vericap.train.named import Pointed
 
 Side = tuple[Tensor | float, Tensor, Tensor]  # weight, nodes (images, nodes, d), mask (images, nodes)
 
@@ -267,6 +268,18 @@ class FaierModule(nn.Module):
                 wide = torch.promote_types(best.dtype, torch.float32)
                 total = total + best.to(wide) @ torch.as_tensor(mean).to(wide)
         return total
+
+    def points(self, visual: Tensor, union: Tensor, mask: Tensor, words: Tensor, pointed: Pointed) -> Tensor:
+        """How far words that name a class are from the regions that lie on its boxes, by attention and by the match
+        with union nodes: cross entropies over the regions."""
+        weight: Tensor = self.attention["object"].weight  # type: ignore[assignment]
+        said, there = words[pointed.rows][:, :, None], mask[pointed.images]
+        shares = pointed.shares[:, : mask.shape[1]] * there
+        found = torch.zeros(())
+        for nodes in (visual * weight[0], union):
+            likeness = (nodes[pointed.images] @ said)[..., 0].float().masked_fill(~there, -1e4)
+            found = found - (shares * torch.log_softmax(likeness, dim=-1)).sum(dim=-1).mean()
+        return found
 
     def export(self, name: str = "") -> FaierModel:
         """The torch-free network with these parameters."""

@@ -51,6 +51,7 @@ class FaierOptions:
     contrast: float = 0.1
     hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
     rarest: int = 10  # occurrences a word needs to enter the vocabulary
+    boxes: float = 0.0  # weight of the loss that boxes teach words with; 0: as published
 
     def check(self) -> None:
         if self.loss not in LOSSES:
@@ -62,6 +63,8 @@ class FaierOptions:
             )
         if self.variant == "aier" and (self.references == "0" or self.captions < 2):
             raise VericapError("variant 'aier' reads references alone; train it with at least one")
+        if self.boxes and not self.variant.startswith("faier"):
+            raise VericapError(f"boxes teach where regions attend to: variant '{self.variant}' has no attention")
 
     def drawn(self, captions: Ints, generator: np.random.Generator) -> Ints:
         """How many references each image gets, of those it has besides the candidate."""
@@ -109,7 +112,15 @@ class FaierTask:
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options = self.options
         parts = [self._part(source, draw.batch(step), generator) for source, draw in zip(self.sources, self._draws)]
-        scores = self._all(parts)
+        found = self._matched(parts, step)
+        if pointing := [part.pointing for part in parts if part.pointing is not None]:
+            boxes = torch.stack(pointing).mean()
+            found = {**found, "matched": found["loss"], "boxes": boxes, "loss": found["loss"] + options.boxes * boxes}
+        return found
+
+    def _matched(self, parts: Sequence[_Part], step: int) -> Losses:
+        """The loss over all pairs of images and candidates."""
+        options, scores = self.options, self._all(parts)
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
             return {"loss": losses.hardest_negative(scores, margin=options.margin, hardest=hardest)}
@@ -135,14 +146,22 @@ class FaierTask:
         used = np.arange(1, places.each)[None, :] <= drawn[mine, None]
         chosen = np.full(used.shape, -1, dtype=np.int64)
         chosen[used] = len(own) + np.arange(int(used.sum()))
-        text = self.net.encode(source.captions.take(np.concatenate([captions[:, 0], captions[:, 1:][used]])))
+        said = np.concatenate([captions[:, 0], captions[:, 1:][used]])
+        text = self.net.encode(source.captions.take(said))
         features, boxes, mask = source.images[own]
         visual = self.net.regions(features, boxes, mask)
         sides = {level: self.net.sides(level, visual[level], mask, text[level], chosen) for level in self.net.levels}
         candidates = {level: text[level].rows(np.arange(len(own))) for level in self.net.levels}
         sentences = source.sentences[rows] if source.sentences is not None else np.zeros((len(rows), 0, 0))
         there = places.there(rows)[:, : sentences.shape[1]].astype(np.float32)
-        return _Part(sides, candidates, np.asarray(sentences, dtype=np.float32), there, order[:, 0])
+        pointing = None
+        if source.boxes is not None:
+            owners = np.concatenate([np.arange(len(own)), np.nonzero(used)[0]])
+            pointed = source.boxes.pointed(own, said, owners, text["object"].counts)
+            if pointed is not None:
+                union = sides["object"][0][1]
+                pointing = self.net.points(visual["object"], union, mask, text["object"].nodes, pointed)
+        return _Part(sides, candidates, np.asarray(sentences, dtype=np.float32), there, order[:, 0], pointing)
 
     def _all(self, parts: Sequence[_Part]) -> Tensor:
         """Scores of all images of the step with all candidates: this process computes the rows of its images."""
@@ -179,6 +198,7 @@ class _Part:
     sentences: Array  # (images, k, d) of all images of the step
     there: Array  # (images, k) 1 for a caption that is there
     candidate: Ints  # which caption of each image
+    pointing: Tensor | None = None  # what boxes say of the words of this process's images
 
 
 def train(

@@ -8,6 +8,8 @@ disk and found again. --import takes over a checkpoint of the public SCAN progra
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,11 @@ from vericap.models import vse
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
-from vericap.train import claims, kept, options, parallel
+from vericap.train import claims, kept, named, options, parallel
 from vericap.train.data import Captioned
 from vericap.train.data import coco as read_all
-from vericap.train.scan import data, named, public, training
+from vericap.train.scan import data, public, training
 from vericap.train.scan.network import ScanOptions
-from vericap.train.words import boxes as box_files
 from vericap.vision.store import FeatureStore
 
 _NAME = "vericap-scan"
@@ -84,15 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "finer map (0)",
     )
     parser.add_argument("--marks", action="store_true", help="read marks and stops as words")
-    parser.add_argument(
-        "--boxes",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="boxes of objects (lines `image_id<tab>class,x,y,w,h ...`) that words which name them should attend to",
-    )
-    parser.add_argument("--classes", metavar="FILE", help="names of the boxes' classes, a JSON list")
-    parser.add_argument("--box-weight", type=float, default=0.3, help="of what boxes teach in the loss (0.3)")
+    named.add_arguments(parser, weight=0.3)
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--shrinkage", type=float, default=0.5, help="of the covariance towards its mean variance")
     parser.add_argument(
@@ -234,21 +227,14 @@ def source(
         text = data.TextNumbers(part.texts(read), words)
     said = claims.of(part, work, name, encoder, each=each, threads=threads) if args.teacher == "claims" else None
     sentences = kept.sentences(part, work, name, encoder, each=each, threads=threads)
-    boxes = _boxes(args, part, stored, encoder, read) if args.boxes and name != "dev" and words is None else None
+    boxes = None
+    if name != "dev" and words is None:
+        boxes = named.teacher(args, part.keys, part.texts(read), partial(_pieces, encoder), stored)
     return data.ScanSource(features, sentences, text, read, said, part.places(each), stored.mask, boxes)
 
 
-def _boxes(
-    args: argparse.Namespace, part: Captioned, stored: kept.StoreFeatures, encoder: SentenceEncoder, read: int
-) -> named.BoxTeacher | None:
-    """What boxes teach of some images; None where none of them has any."""
-    if not args.classes:
-        raise InputError("`boxes=FILE` needs the names of the boxes' classes: `classes=FILE`")
-    photos = named.photos_of(part.keys, box_files.read(args.boxes))
-    if not any(len(photo.boxes) for photo in photos):
-        return None
-    said = named.NamedWords.of(part.texts(read), encoder, box_files.read_classes(args.classes))
-    return named.BoxTeacher(said, stored, photos)
+def _pieces(encoder: SentenceEncoder, texts: list[str]) -> Iterator[named.Spans]:
+    return (cut.offsets for cut in encoder.cut(texts))
 
 
 def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Array], dict[str, Any]]:

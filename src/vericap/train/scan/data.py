@@ -18,7 +18,7 @@ from vericap.models.arrays import runs
 from vericap.train import kept, losses, parallel
 from vericap.train.claims import ClaimTable, ClaimTensors
 from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
-from vericap.train.scan.named import BoxTeacher, Pointed
+from vericap.train.named import BoxTeacher, Pointed
 
 
 class TextStates:
@@ -182,7 +182,9 @@ class ScanStep:
             chosen = source.text.read(numbers[:, :captions].reshape(-1))
             named = None
             if source.boxes is not None:
-                named = source.boxes.pointed(rows[mine], numbers[:, :captions], chosen.counts.numpy())
+                owners = np.repeat(np.arange(len(numbers)), captions)
+                said = numbers[:, :captions].reshape(-1)
+                named = source.boxes.pointed(rows[mine], said, owners, chosen.counts.numpy())
             parts.append(ScanPart(source.shown(rows[mine]), chosen, given, named))
             sentences.append(torch.as_tensor(np.asarray(source.sentences[rows], dtype=np.float32)))
             there.append(torch.as_tensor(source.places.there(rows).astype(np.float32)))

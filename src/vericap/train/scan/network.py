@@ -14,8 +14,8 @@ from torch import nn
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array
 from vericap.models.scan import Attention
+from vericap.train.named import Pointed
 from vericap.train.scan.data import WordTensors
-from vericap.train.scan.named import Pointed
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What boxes teach SCAN's words: which pieces name a class, and which regions lie on it."""
+"""What boxes teach words: which pieces name a class, and which regions lie on it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from vericap.models import scan as network
 from vericap.text.encoders import CAPTIONS, open_encoder
 from vericap.train.kept import lettered
+from vericap.train.named import NamedWords, photos_of, shares_of
 from vericap.train.scan.data import WordTensors
-from vericap.train.scan.named import NamedWords, photos_of, shares_of
 from vericap.train.scan.network import ScanModule, ScanOptions
 from vericap.train.words.boxes import NONE, PhotoBoxes
 
@@ -20,7 +20,7 @@ CLASSES = ["person", "dog", "hot dog"]
 def test_pieces_that_name_a_class_are_found() -> None:
     encoder = open_encoder(CAPTIONS)
     captions = ["A dog runs.", "Nothing here.", "The man eats a hot dog."]
-    found = NamedWords.of(captions, encoder, CLASSES)
+    found = NamedWords.of(captions, lambda texts: (cut.offsets for cut in encoder.cut(texts)), CLASSES)
     texts = []
     for caption, text in enumerate(captions):
         (cut,) = encoder.cut([text])
