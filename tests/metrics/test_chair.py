@@ -76,23 +76,6 @@ def test_mentions(caption: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("caption", "expected"),
     [
-        # negation
-        ("There isn't a dog on the grass.", []),
-        ("there isn’t a dog", []),
-        ("neither a dog nor a cat", []),
-        ("a street with no cars or people", []),
-        ("no cars, trucks, or people are visible", []),
-        ("There are no cars, people walk.", ["person"]),
-        ("The street is empty, with no other people or cars.", []),
-        ("a man not wearing a tie", ["person"]),
-        ("not only a dog but also a cat", ["dog", "cat"]),
-        ("no one riding a horse", ["horse"]),
-        ("no man riding the horse", ["horse"]),
-        ("The dog isn't on the couch", ["dog", "couch"]),
-        ("a table, but the chairs are missing", ["dining table"]),
-        ("people are not visible, a bus is", ["bus"]),
-        ("never a train", []),
-        ("a photo without any people in it but a bus", ["bus"]),
         # the fruit and the colour
         ("an orange and a banana", ["orange", "banana"]),
         ("an orange and banana", ["orange", "banana"]),

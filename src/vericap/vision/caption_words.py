@@ -23,6 +23,7 @@ _DETERMINERS = word_set("a an the any some this these those his her their its my
 _SKIPPED = _DETERMINERS | _NUMBERS | word_set("several many other more single visible")
 _ENDINGS = ("n't",)
 _NEGATIONS = word_set("no not without neither nor never zero lacks lack lacking minus cannot nobody")
+_OF_VERBS = word_set("not never cannot")  # what they deny may be said by a verb; the others deny things
 # "not only a dog", "no one riding a horse": these take the negation to themselves.
 _TAKERS = word_set("only just far one too yet")
 _OPEN_WORDS = 2  # adjectives or one verb between a negation and its object: "no red cars", "not wearing a tie"
@@ -37,6 +38,7 @@ _CLOSED = word_set(
     must shall should will would there here also very without not
     """
 )
+_HAVE = word_set("have has had")
 _BE = word_set("is are was were")
 _BE_NOT = word_set("isn't aren't wasn't weren't")
 _SEEN = word_set("visible present seen shown there pictured depicted")
@@ -172,16 +174,57 @@ def listed_with(words: CaptionWords, end: int, place: int) -> bool:
 
 
 def _negated_before(words: CaptionWords, place: int, names: Collection[str]) -> bool:
-    before, left = place - 1, _OPEN_WORDS
+    """Whether a negation before an object's name governs it: "no red cars", "not wearing a tie", "no hat or tie".
+
+    Between them stand adjectives and determiners, and before the determiners one verb; what comes between two noun
+    phrases ("without a hat holds a cat") is a sentence that goes on.
+    """
+    before, near, far, determined = place - 1, [], [], False  # open words after and before the determiners
     while before >= 0:
         word = words.tokens[before]
         if word in _NEGATIONS or word.endswith(_ENDINGS):
+            return words.at(before + 1) not in _TAKERS and _governs(word, near, far)
+        if word in _SKIPPED:
+            if far:
+                return False
+            determined = True
+        elif word in ("or", "nor") and not far:
+            return _list_negated(words, before)
+        elif word in _HAVE and not far:  # "does not have a dog"
+            negation = words.at(before - 1)
+            return negation in _OF_VERBS or negation.endswith(_ENDINGS)
+        elif word in _CLOSED or word in names or len(near) + len(far) == _OPEN_WORDS:
+            return False
+        else:
+            (far if determined else near).append(word)
+        before -= 1
+    return False
+
+
+def _governs(negation: str, near: Sequence[str], far: Sequence[str]) -> bool:
+    """Whether a negation reaches an object over some words, the last first: those that describe it, those before it."""
+    if negation in _OF_VERBS or negation.endswith(_ENDINGS):
+        return sum(not word.endswith("ly") for word in far) < 2  # "not smiling holds a cat": the second verb is said
+    if far:
+        return len(far) == 1 and far[0].endswith("ing")  # "without wearing a tie"
+    if len(near) == 2 and near[0].endswith("ing"):
+        return False  # "no shirt riding horses"
+    return not any(word.endswith("s") and not word.endswith(("ss", "ous")) for word in near)  # "no shirt holds cats"
+
+
+def _list_negated(words: CaptionWords, place: int) -> bool:
+    """Whether things that are said to be absent, but no objects of ours, stand before this "or": "no hat or tie"."""
+    left = _OPEN_WORDS
+    for before in range(place - 1, -1, -1):
+        word = words.tokens[before]
+        if word in _NEGATIONS and word not in _OF_VERBS:
             return words.at(before + 1) not in _TAKERS
-        if word not in _SKIPPED:
-            if word in _CLOSED or word in names or left == 0:
+        if word == ",":
+            left = _OPEN_WORDS
+        elif word not in _SKIPPED:
+            if word in _CLOSED or not left:
                 return False
             left -= 1
-        before -= 1
     return False
 
 
