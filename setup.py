@@ -9,6 +9,8 @@ KERNELS = {
     "ptb": ["src/vericap/native/ptb.c"],
     "text": [f"src/vericap/native/{part}.c" for part in ("text", "ngrams", "cider")],
     "backbone": ["src/vericap/native/backbone.c"],
+    "dense": ["src/vericap/native/dense.c"],
+    "regions": ["src/vericap/native/regions.c"],
     "resize": ["src/vericap/native/resize.c"],
 }
 

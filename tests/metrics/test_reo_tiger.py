@@ -186,7 +186,7 @@ def test_projection_identities(seed: int) -> None:
     np.testing.assert_allclose(residual(3 * g, g), 0, atol=1e-9)
     np.testing.assert_allclose(rest + measures.projection(a, g), a, atol=1e-12)
     whitening = rng.normal(size=(7, 7))
-    found = measures.measures(measures.inner(a, g), measures.lengths(a, whitening), measures.lengths(g, whitening))
+    found = measures.measures(measures.inner(a, g), *(measures.lengths(x, x @ whitening.T) for x in (a, g)))
     # The distance to the orthogonal part, as the definition has it.
     np.testing.assert_allclose(found["reo-extraness"], np.linalg.norm((a - rest) @ whitening.T, axis=-1), rtol=1e-9)
     missing = g - residual(g, a)

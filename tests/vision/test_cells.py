@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vericap.vision.cells import BOXES, CellHead, apart, overlap
 
@@ -59,6 +60,18 @@ def test_of_boxes_that_overlap_the_most_certain_stays() -> None:
     kept, certain = apart(boxes, np.array([0.4, 0.9, 0.5], dtype=np.float32), 5)
     np.testing.assert_array_equal(kept, boxes[[1, 2]])
     np.testing.assert_allclose(certain, [0.9, 0.5])
+
+
+def test_the_kernel_keeps_the_boxes_that_its_twin_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    corners = np.sort(RNG.uniform(size=(300, 2, 2)), axis=1).reshape(300, 4)
+    boxes = np.concatenate([corners, corners[:20], np.repeat(corners[:5, :2], 2, axis=1)]).astype(np.float32)
+    certain = RNG.integers(0, 50, len(boxes)).astype(np.float32)  # with ties, and boxes without area
+    for most in (1, 35, 400):
+        found = apart(boxes, certain, most)
+        with monkeypatch.context() as patch:
+            patch.setenv("VERICAP_PURE_PYTHON", "1")
+            for one, other in zip(found, apart(boxes, certain, most), strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 def test_overlap_by_counting_points() -> None:

@@ -10,7 +10,8 @@ from PIL import Image
 
 from vericap.core import shipped as shipped_files
 from vericap.core.errors import VericapError
-from vericap.vision.regions import Extractor, coverage, pixels, pool, pool_own, pyramid, shares
+from vericap.vision.pooling import coverage, pool, pool_own
+from vericap.vision.regions import Extractor, pixels, pyramid, shares
 
 shipped = pytest.mark.skipif(
     not (shipped_files.ROOT / "backbone" / "meta.json").is_file(), reason="the backbone is not in this checkout"
@@ -108,6 +109,19 @@ def test_regions_of_a_photo_tell_neighbours_apart() -> None:
 def test_boxes_of_one_image_pool_like_those_of_all() -> None:
     features = np.random.default_rng(0).random((9, 9, 40)).astype(np.float32)
     np.testing.assert_allclose(pool_own(features, pyramid()), pool(features, pyramid()), rtol=1e-5)
+
+
+def test_the_kernel_pools_like_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    boxes = np.sort(rng.random((40, 2, 2)), axis=1).reshape(40, 4).astype(np.float32)
+    boxes[0, 2:] = boxes[0, :2]  # without area
+    for height, width, depth in ((9, 9, 1280), (18, 18, 128), (5, 7, 70)):
+        features = rng.normal(size=(height, width, depth)).astype(np.float32)
+        own, windows = pool_own(features, boxes), pool(features, pyramid())
+        with monkeypatch.context() as patch:
+            patch.setenv("VERICAP_PURE_PYTHON", "1")
+            np.testing.assert_allclose(own, pool_own(features, boxes), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(windows, pool(features, pyramid()), rtol=1e-5, atol=1e-6)
 
 
 @shipped

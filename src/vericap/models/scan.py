@@ -20,6 +20,7 @@ from vericap.core.typing import Floats32, Ints
 from vericap.models.described import check_width, checked
 from vericap.models.vse import standardise
 from vericap.models.words import encode
+from vericap.native.dense import Layers
 
 UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
 _TINY = 1e-8
@@ -146,6 +147,7 @@ class ScanModel:
 
     def __init__(self, weights: dict[str, Floats32], meta: dict[str, Any]) -> None:
         self.weights = {name: np.asarray(value, dtype=np.float32) for name, value in weights.items()}
+        self._layer = Layers(self.weights)
         self.meta = meta
         self.name: str = meta["name"]
         self.fingerprint: str = meta["fingerprint"]
@@ -153,7 +155,7 @@ class ScanModel:
         self.encoder: str = meta.get("encoder", "")  # the model of `models.vse` whose regions it reads; empty: none
         self.cells = int(meta.get("cells", 0))  # values of the features that follow what the encoder makes of them
         self.width, self.reads = self.weights["image"].shape  # of the common space, of what regions are made from
-        self.whitening: Floats32 = self.weights.get("whitening", np.eye(self.width, dtype=np.float32))
+        self.whitening: Floats32 = self.weights.setdefault("whitening", np.eye(self.width, dtype=np.float32))
 
     @property
     def cut(self) -> str:
@@ -163,20 +165,23 @@ class ScanModel:
     def regions(self, features: Floats32) -> Floats32:
         """(..., d) features -> (..., D) unit vectors; where `encoder` is named, what that one makes of the features."""
         check_width(features.shape[-1], self.reads, self.name)
-        w = self.weights
         x = np.asarray(features.reshape(-1, features.shape[-1]), dtype=np.float32)  # one product for all images
         if self.meta.get("standardise", True):
             x = standardise(x)
-        v = x @ w["image"].T + w["image_bias"]
-        if "hidden" in w:
-            v += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T
+        v = self._layer("image", "image_bias")(x)
+        if "hidden" in self.weights:
+            self._layer("output")(self._layer("hidden", "hidden_bias")(x, rectify=True), add=v)
         return unit(v).reshape(*features.shape[:-1], self.width)
+
+    def whitened(self, vectors: Floats32) -> Floats32:
+        """Vectors (..., D) in the space where REO's Mahalanobis distance is the plain one."""
+        return self._layer("whitening")(vectors)
 
     def words(self, texts: Sequence[str], states: Any = None) -> CaptionWords:
         """Unit word vectors of captions, from `text.encoders.StateTable` or from words known since training; zero for
         marks and stops where the model does not read them."""
         if self.meta["words"] == "states":
-            vectors = unit(states.states.astype(np.float32) @ self.weights["text"].T + self.weights["text_bias"])
+            vectors = unit(self._layer("text", "text_bias")(states.states))
             if self.meta.get("marks") == UNREAD:
                 vectors *= states.lettered(texts)[:, None]
             return CaptionWords(vectors, np.asarray(states.offsets, dtype=np.int64))

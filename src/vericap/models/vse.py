@@ -15,9 +15,10 @@ import numpy as np
 from vericap.core import shipped
 from vericap.core.typing import Bools, Floats32, Ints
 from vericap.models.described import check_width, checked
+from vericap.native.dense import Layers
 
 _CHUNK = 256  # caption-image pairs scored together: their regions stay near the processor
-_ROWS = 2048  # regions embedded together
+_ROWS = 288  # regions embedded together: what is made of them stays near the processor
 
 
 class VseModel:
@@ -25,6 +26,7 @@ class VseModel:
 
     def __init__(self, weights: dict[str, Floats32], meta: dict[str, Any]) -> None:
         self.weights = {name: value.astype(np.float32) for name, value in weights.items()}
+        self._layer = Layers(self.weights)
         self.meta = meta
         self.fingerprint: str = meta["fingerprint"]
         self.name: str = meta["name"]
@@ -41,12 +43,12 @@ class VseModel:
         return found.reshape(*features.shape[:-1], -1)
 
     def _embed(self, rows: Floats32) -> Floats32:
-        w = self.weights
         x = standardise(rows)
-        z = x @ w["linear"].T + w["linear_bias"]
-        z += np.maximum(x @ w["hidden"].T + w["hidden_bias"], 0.0) @ w["output"].T + w["output_bias"]
+        z = self._layer("linear", "linear_bias")(x)
+        hidden = self._layer("hidden", "hidden_bias")(x, rectify=True)
+        self._layer("output", "output_bias")(hidden, add=z)
         z /= np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-12)
-        return np.asarray(z, dtype=np.float32)
+        return z
 
     def score(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
         """Scores of pairs: (n, regions, d) with mask (n, regions) against (n, d)."""

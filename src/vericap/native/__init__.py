@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from types import ModuleType
 
-KERNELS = ("ptb", "text", "meteor", "transport", "backbone", "resize")  # as setup.py builds them
+KERNELS = ("ptb", "text", "meteor", "transport", "backbone", "dense", "regions", "resize")  # as setup.py builds them
 
 
 def load(name: str) -> ModuleType | None:

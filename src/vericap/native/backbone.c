@@ -290,43 +290,8 @@ static PyObject *py_run(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* pool(map, height, width, channels, cells of each box (top, bottom, left, right), their weights box after box, out) */
-static PyObject *py_pool(PyObject *self, PyObject *args) {
-    Py_buffer map, cells, weights, out;
-    int height, width, channels;
-    if (!PyArg_ParseTuple(args, "y*iiiy*y*w*", &map, &height, &width, &channels, &cells, &weights, &out)) return NULL;
-    const int32_t *cell = cells.buf;
-    Py_ssize_t boxes = cells.len / 16, taken = 0;
-    int good = map.len == (Py_ssize_t)4 * height * width * channels && out.len == boxes * 4 * channels;
-    for (Py_ssize_t b = 0; good && b < boxes; b++) {
-        const int32_t *c = cell + 4 * b;
-        good = 0 <= c[0] && c[0] <= c[1] && c[1] <= height && 0 <= c[2] && c[2] <= c[3] && c[3] <= width;
-        taken += (Py_ssize_t)(c[1] - c[0]) * (c[3] - c[2]);
-    }
-    if ((good = good && weights.len == 4 * taken)) {
-        const float *weight = weights.buf;
-        float *sums = out.buf;
-        for (Py_ssize_t b = 0; b < boxes; b++, cell += 4, sums += channels) {
-            memset(sums, 0, sizeof(float) * channels);
-            for (int y = cell[0]; y < cell[1]; y++)
-                for (int x = cell[2]; x < cell[3]; x++, weight++) {
-                    const float *values = (const float *)map.buf + ((size_t)y * width + x) * channels;
-                    for (int i = 0; i < channels; i++) sums[i] += values[i] * *weight;
-                }
-        }
-    }
-    Py_buffer *all[] = {&map, &cells, &weights, &out};
-    for (int i = 0; i < 4; i++) PyBuffer_Release(all[i]);
-    if (!good) {
-        PyErr_SetString(PyExc_ValueError, "map, boxes and weights do not fit");
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"lanes", py_lanes, METH_NOARGS, "Outputs of one vector: 16 (AVX-512 VNNI), 8 (AVX2), 0 where the kernel cannot run."},
-    {"pool", py_pool, METH_VARARGS, "Weighted sums of a map's cells inside boxes."},
     {"run", py_run, METH_VARARGS, "The backbone's maps of one photo."},
     {NULL, NULL, 0, NULL},
 };

@@ -15,7 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from vericap.core import shipped
-from vericap.core.typing import Array, Floats32
+from vericap.core.typing import Array, Floats32, Ints
+from vericap.native import load
+from vericap.native.dense import Layer
 
 PART = "visual_words"  # the shipped weights are those of the visual words
 BOXES = 35  # of objects that are kept of a photo: with the whole photo, 36 regions
@@ -44,22 +46,20 @@ class CellHead:
     """The weights, and what they make of maps."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
-        self._w = weights
         # The standardisation of channels is part of the first layer: M n(x) = (M / deviation) x - (M / deviation) mean.
-        self._first = {kind: (weights[kind] / weights[f"{kind}_deviation"]).T.copy() for kind in ("middle", "last")}
-        shift = sum(weights[f"{kind}_mean"] @ first for kind, first in self._first.items())
-        self._bias = np.asarray(weights["hidden_bias"] - shift, dtype=np.float32)
+        first = {kind: weights[kind] / weights[f"{kind}_deviation"] for kind in ("middle", "last")}
+        shift = sum(matrix @ weights[f"{kind}_mean"] for kind, matrix in first.items())
+        self._middle, self._last = Layer(first["middle"]), Layer(first["last"], weights["hidden_bias"] - shift)
+        both = [np.concatenate([weights["space" + part], weights["box" + part]]) for part in ("", "_bias")]
+        self._read, self._space = Layer(*both), len(weights["space"])
 
     def __call__(self, middle: Floats32, last: Floats32) -> list[PhotoCells]:
         """Photos from their maps (photos, side, side, channels), the finer one of twice the side."""
-        w, (count, side) = self._w, middle.shape[:2]
-        fine = middle.reshape(-1, middle.shape[-1]) @ self._first["middle"]
-        coarse = last.reshape(-1, last.shape[-1]) @ self._first["last"] + self._bias
-        hidden = fine.reshape(count, side // 2, 2, side // 2, 2, -1)
-        hidden += coarse.reshape(count, side // 2, 1, side // 2, 1, -1)
-        rows = np.maximum(fine, 0, out=fine)
-        vectors = (rows @ w["space"].T + w["space_bias"]).reshape(count, side * side, -1)
-        box = (rows @ w["box"].T + w["box_bias"]).reshape(count, side * side, 5)
+        count, side = middle.shape[:2]
+        coarse = self._last(last).repeat(2, axis=2).repeat(2, axis=1)
+        hidden = self._middle(middle, add=coarse, rectify=True)
+        read = self._read(hidden.reshape(count, side * side, -1))
+        vectors, box = np.ascontiguousarray(read[..., : self._space]), read[..., self._space :]
         return [self._photo(*photo, side) for photo in zip(vectors, box)]
 
     def _photo(self, vectors: Floats32, box: Floats32, side: int) -> PhotoCells:
@@ -87,11 +87,22 @@ def _full(weights: dict[str, Array], name: str) -> Array:
 def apart(boxes: Floats32, certain: Floats32, most: int) -> tuple[Floats32, Floats32]:
     """The most certain boxes of which no two overlap much (`overlap` of each with the better ones below a half)."""
     order = np.argsort(-certain, kind="stable")
-    left, top, right, bottom = np.ascontiguousarray(boxes[order].T)
+    ordered, kernel = boxes[order], load("regions")
+    if kernel is None:
+        kept = _kept(ordered, most)
+    else:
+        numbers = np.empty(most, dtype=np.int32)
+        kept = numbers[: kernel.apart(ordered, _APART, most, numbers)]
+    return ordered[kept], certain[order[kept]]
+
+
+def _kept(boxes: Floats32, most: int) -> Ints:
+    """Places of the boxes, the best first, that overlap no better one that is kept."""
+    left, top, right, bottom = np.ascontiguousarray(boxes.T)
     areas = (right - left) * (bottom - top)
-    alive = np.ones(len(order), dtype=bool)
+    alive = np.ones(len(boxes), dtype=bool)
     kept: list[int] = []
-    for place in range(len(order)):
+    for place in range(len(boxes)):
         if not alive[place]:
             continue
         kept.append(place)
@@ -101,7 +112,7 @@ def apart(boxes: Floats32, certain: Floats32, most: int) -> tuple[Floats32, Floa
         down = np.minimum(bottom, bottom[place]) - np.maximum(top, top[place])
         shared = np.maximum(across, 0) * np.maximum(down, 0)
         alive &= shared < _APART * (areas + areas[place] - shared)
-    return boxes[order[kept]], certain[order[kept]]
+    return np.array(kept, dtype=np.int64)
 
 
 def overlap(box: Floats32, others: Floats32) -> Floats32:

@@ -46,13 +46,9 @@ def residual(vector: Array, truth: Array) -> Array:
     return np.asarray(vector - projection(vector, truth))
 
 
-def lengths(vectors: Array, whitening: Array) -> Lengths:
-    """|x| and |W x| of (..., D) vectors."""
-    flat = vectors.reshape(-1, vectors.shape[-1])
-    shape = vectors.shape[:-1]
-    return Lengths(
-        np.linalg.norm(flat, axis=1).reshape(shape), np.linalg.norm(flat @ whitening.T, axis=1).reshape(shape)
-    )
+def lengths(vectors: Array, whitened: Array) -> Lengths:
+    """|x| and |W x| of (..., D) vectors and of the same as the whitening maps them."""
+    return Lengths(np.linalg.norm(vectors, axis=-1), np.linalg.norm(whitened, axis=-1))
 
 
 def measures(inner: Array, candidate: Lengths, truth: Lengths) -> dict[str, Array]:
@@ -92,7 +88,7 @@ class ReoImage(Analysis[ImageMeasures]):
         bad = problems(batch, grounding)
         columns = {name: np.full(len(batch), np.nan) for name in NAMES}
         plain, whitened = (np.zeros((len(batch), grounding.regions.shape[1]), np.float32) for _ in range(2))
-        truth = lengths(grounding.regions, grounding.model.whitening)
+        truth = lengths(grounding.regions, grounding.model.whitened(grounding.regions))
         for group in groups(batch, grounding, judged(batch, bad), references=False):
             found = grounding.measured(group.images, group.candidates)
             plain[group.rows], whitened[group.rows] = found.lengths.plain, found.lengths.whitened

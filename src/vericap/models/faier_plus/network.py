@@ -31,6 +31,7 @@ from vericap.core.errors import VericapError
 from vericap.core.typing import Bools, Floats32, Ints
 from vericap.models.arrays import runs, shares, softmax, unit
 from vericap.models.described import checked
+from vericap.native.dense import Layers
 
 LEVELS = ("object", "relation", "sentence")
 CLAIMS = "claims"  # scene-graph phrases by themselves, in the sentence space; calibrated after training
@@ -80,6 +81,7 @@ class FaierPlusModel:
 
     def __init__(self, weights: Mapping[str, Floats32], meta: Mapping[str, Any]) -> None:
         self.weights = {name: np.asarray(value, dtype=np.float32) for name, value in weights.items()}
+        self._layer = Layers(self.weights)
         self.meta = meta
         self.name: str = meta["name"]
         self.fingerprint: str = meta["fingerprint"]
@@ -96,20 +98,17 @@ class FaierPlusModel:
         place = boxes @ self.weights["offset"]
         pull = np.tanh(place[:, :, None] - place[:, None, :])
         gamma = softmax(np.where(mask[:, None, :], pull, -np.inf))
-        mixed = np.matmul(gamma, found["relation"]).reshape(flat.shape) @ self.weights["mix"].T
-        found["relation"] = found["relation"] + mixed.reshape(embedded.shape)
+        self._layer("mix")(np.matmul(gamma, found["relation"]), add=found["relation"])
         return {level: unit(values) * mask[..., None] for level, values in found.items()}
 
     def _visual(self, level: str, x: Floats32) -> Floats32:
-        w = self.weights
-        hidden = np.maximum(x @ w[f"{level}.hidden"].T + w[f"{level}.hidden_bias"], 0.0)
-        return np.asarray(x @ w[f"{level}.linear"].T + w[f"{level}.bias"] + hidden @ w[f"{level}.output"].T, np.float32)
+        hidden = self._layer(f"{level}.hidden", f"{level}.hidden_bias")(x, rectify=True)
+        return self._layer(f"{level}.output")(hidden, add=self._layer(f"{level}.linear", f"{level}.bias")(x))
 
     def nodes(self, level: str, states: Floats32, counts: Ints) -> WeightedNodes:
         """WeightedNodes of the object or relation level from their states (nodes, d), caption after caption."""
-        w = self.weights
-        vectors = unit(states @ w[f"text.{level}"].T + w[f"text.{level}_bias"])
-        return WeightedNodes(vectors, shares(states @ w[f"importance.{level}"], counts), counts)
+        vectors = unit(self._layer(f"text.{level}", f"text.{level}_bias")(states))
+        return WeightedNodes(vectors, shares(states @ self.weights[f"importance.{level}"], counts), counts)
 
     # --- fusion and matching: one image with one set of references at a time ---------------------------------------
 

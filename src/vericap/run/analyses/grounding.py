@@ -98,7 +98,7 @@ class GroundedBatch:
     @cached_property
     def whitened(self) -> CaptionWords:
         """Words as the whitening of REO's distance maps them."""
-        return CaptionWords(self.words.vectors @ self.model.whitening.T, self.words.offsets)
+        return CaptionWords(self.model.whitened(self.words.vectors), self.words.offsets)
 
     def contexts(self, images: Ints, captions: Ints) -> Floats32:
         """Context vectors (pairs, regions, D) of pairs of an image and a text."""

@@ -14,6 +14,7 @@ from vericap.core.errors import Problem
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32
 from vericap.run.photos import Found, Pixels
+from vericap.vision.halves import narrowed, widened
 from vericap.vision.regions import MOST, WIDTH, shipped_fingerprint
 from vericap.vision.store import FeatureStore, RegionTable
 
@@ -35,7 +36,7 @@ class PhotoRegions(Pixels[RegionTable]):
     def look(self, photos: Sequence[Image], runtime: Runtime) -> list[bytes]:
         # Halved before use, so that a stored and a fresh value are the same number.
         found = runtime.extractor().all_regions(photos)
-        return [np.concatenate(regions, axis=1, dtype=np.float16, casting="same_kind").tobytes() for regions in found]
+        return [narrowed(np.concatenate(regions, axis=1)).tobytes() for regions in found]
 
     def table(self, found: list[Found]) -> RegionTable:
         items = [None if isinstance(item, Problem) else _unpacked(item) for item in found]
@@ -76,5 +77,5 @@ class Regions(Analysis[RegionTable]):
 
 
 def _unpacked(stored: bytes) -> tuple[Floats32, Floats32]:
-    values = np.frombuffer(stored, dtype=np.float16).astype(np.float32).reshape(-1, WIDTH + 4)
+    values = widened(np.frombuffer(stored, dtype=np.float16)).reshape(-1, WIDTH + 4)
     return values[:, :-4], values[:, -4:]
