@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 
@@ -23,7 +24,8 @@ sys.path.insert(0, str(TOP / "tools"))
 
 from docs_site import commands, drawing, examples, figures, links, reference  # noqa: E402
 
-import vericap  # noqa: E402
+import vericap.compat.coco  # noqa: E402
+import vericap.integrations  # noqa: E402
 from vericap.cli import COMMANDS, parser_for  # noqa: E402
 from vericap.core.explanation import Explanation, MissingContent, Move, WordEvidence  # noqa: E402
 from vericap.metrics.registry import METRICS, SETS  # noqa: E402
@@ -62,6 +64,21 @@ def test_llms_txt_lists_the_pages(site: Path) -> None:
     assert len(addresses) > 30
     for address in addresses:
         assert (site / address).is_file(), address
+
+
+@pytest.mark.slow
+def test_llms_txt_says_what_metrics_tell_and_shows_no_code(site: Path) -> None:
+    lines = (site / "llms.txt").read_text("utf-8").splitlines()
+    assert "- [fluency](cards/fluency.md): does it read well? (en)" in lines
+    assert not any("```" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_cards_stand_in_the_navigation_and_links_show_titles(site: Path) -> None:
+    page = (site / "cards" / "verdict.html").read_text("utf-8")
+    assert all(f'href="{name}.html"' in page for name in METRICS if name != "verdict")
+    shown = re.findall(r">([\w-]+\.md)</a>", "".join(file.read_text("utf-8") for file in site.glob("*.html")))
+    assert shown == []
 
 
 @pytest.mark.slow
@@ -112,6 +129,8 @@ def test_the_python_page_names_every_public_name_and_parameter() -> None:
     assert "    metrics: str | Iterable[Wanted] = 'coco'," in part
     assert "- `candidates`, `references` *list, dict, table or path*: Lists of the same length;" in part
     assert "```pycon\n>>> import vericap" in part
+    for name in (*vericap.integrations.__all__, *vericap.compat.coco.__all__, "vericap.testing.check_metric"):
+        assert f"### {name}\n" in text
 
 
 def test_figures_are_traced_to_commands() -> None:
@@ -141,6 +160,15 @@ def test_a_picture_holds_everything_and_markup_is_text() -> None:
     assert 'href="data:image/jpeg;base64,' in drawn
     assert "left out: &lt;script&gt;" in drawn
     assert "<line" in drawn
+
+
+def test_labels_of_regions_do_not_cover_each_other() -> None:
+    words = [WordEvidence(f"word{n}", 0, 1, 1.0, "image", (0.01 * n, 0.01 * n, 0.9, 0.9)) for n in range(4)]
+    reason = Explanation("x", words=tuple(words))
+    parts, _ = drawing._photo(examples.ROOT / "demo/photos/chelsea.jpg", reason)
+    heights = [float(found) for found in re.findall(r'<text x="\d+" y="(\d+)"', "".join(parts))]
+    assert len(heights) == 4
+    assert min(after - before for before, after in pairwise(heights)) >= 12
 
 
 @pytest.fixture

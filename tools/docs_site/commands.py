@@ -31,8 +31,7 @@ def anchor(name: str) -> str:
 def section(name: str) -> list[str]:
     """One command."""
     parser = parser_for(name)
-    usage = re.sub(r"\s+", " ", parser.format_usage().removeprefix("usage:")).strip()
-    lines = [f"## vericap {name}", "", *_described(parser.description or ""), "", "```text", usage, "```", ""]
+    lines = [f"## vericap {name}", "", *_described(parser.description or ""), "", "```text", usage(parser), "```", ""]
     for group in parser._action_groups:
         actions = [action for action in group._group_actions if action.help is not argparse.SUPPRESS]
         actions = [action for action in actions if not isinstance(action, argparse._HelpAction)]
@@ -47,6 +46,21 @@ def section(name: str) -> list[str]:
             "",
         ]
     return lines
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """How a command is typed; its options are listed below.
+
+    >>> from vericap.cli import parser_for
+    >>> usage(parser_for("score"))
+    'vericap score [options] CANDIDATES'
+    """
+    shapes = {"?": "[{}]", "*": "[{} ...]", "+": "{} ...", argparse.PARSER: "{} ...", argparse.REMAINDER: "..."}
+    arguments = []
+    for action in parser._get_positional_actions():
+        choices = "{" + ",".join(action.choices) + "}" if action.choices else action.dest
+        arguments.append(shapes.get(str(action.nargs), "{}").format(action.metavar or choices))
+    return " ".join([parser.prog, "[options]", *arguments])
 
 
 def _described(text: str) -> list[str]:

@@ -125,15 +125,36 @@ def _photo(file: Path, reason: Explanation | None) -> tuple[list[str], float]:
     parts = [
         f'<image x="{_GAP}" y="{_GAP}" width="{_PHOTO}" height="{height:.0f}" href="data:image/jpeg;base64,{data}"/>'
     ]
+    places: list[Box] = []
+    labels: list[str] = []
     for label, box in _regions(reason):
         x0, y0, x1, y1 = (_GAP + value * side for value, side in zip(box, (_PHOTO, height, _PHOTO, height)))
         where = f'x="{x0:.0f}" y="{y0:.0f}" width="{x1 - x0:.0f}" height="{y1 - y0:.0f}"'
         parts.append(f'<rect {where} fill="none" stroke="#ffb300" stroke-width="2"/>')
-        parts.append(
-            f'<text x="{x0 + 3:.0f}" y="{y0 + 14:.0f}" fill="#fff" stroke="#000" stroke-width="3" paint-order="stroke" '
+        places.append(_free(x0, y0, text_width(label) * 12 / 14, places))
+        left, _, _, bottom = places[-1]
+        labels.append(
+            f'<text x="{left:.0f}" y="{bottom:.0f}" fill="#fff" stroke="#000" stroke-width="3" paint-order="stroke" '
             f'font-size="12">{escape(label)}</text>'
         )
-    return parts, height
+    return [*parts, *labels], height
+
+
+def _free(x: float, y: float, wide: float, taken: Sequence[Box]) -> Box:
+    """Where the label of a box stands: in its upper left corner, lower where another label is already.
+
+    >>> _free(10, 10, 50, [])
+    (13, 12, 63, 24)
+    >>> _free(40, 14, 50, [(13, 12, 63, 24)])
+    (43, 26, 93, 38)
+    """
+    left, top = x + 3, y + 2
+    left = min(left, _GAP + _PHOTO - wide) if wide < _PHOTO else left
+    while any(
+        left < right and left + wide > start and top < low and top + 12 > high for start, high, right, low in taken
+    ):
+        top = min(low for start, high, right, low in taken if left < right and left + wide > start and low > top) + 2
+    return (left, top, left + wide, top + 12)
 
 
 def _regions(reason: Explanation | None) -> list[tuple[str, Box]]:

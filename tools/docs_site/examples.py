@@ -30,6 +30,7 @@ REFERENCES = (
 )
 JAPANESE = ("縞模様の猫が右を見ている", "猫", "赤いソファで犬が寝ている")
 JAPANESE_REFERENCES = ("緑の目をした縞模様の猫が横を見ている", "白いひげの長い茶色の猫の顔")
+_LINE = 70  # letters of code that a page shows without scrolling
 _FREQUENCIES = ("cider", "cider-d", "spider")  # one photo's references make no document frequencies
 
 
@@ -64,6 +65,8 @@ def snippet(name: str) -> str:
     arguments += ['lang="ja"'] if japanese else []
     arguments += ['df="coco-val"'] if name in _FREQUENCIES else []
     call = f"result = vericap.score({', '.join(arguments)})"
+    if len(call) > _LINE:
+        call = "\n".join(["result = vericap.score(", *(f"    {argument}," for argument in arguments), ")"])
     return "\n".join([*lines, call, f'print(result["{name}"].round(3))   # one score per caption', "print(result)"])
 
 

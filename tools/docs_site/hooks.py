@@ -10,10 +10,11 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.files import File, Files
 
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "tools"))
@@ -34,7 +35,17 @@ TOP_PAGES = {
     "CITATION.cff": "CITATION.cff",
 }
 _CARD = re.compile(r"\]\(\.\./src/vericap/data/cards/([\w-]+)\.md\)")
+_NAMED = re.compile(r"\[([\w-]+\.md)\]\(((?:\.\./)?\1(?:#[\w-]+)?)\)")
+METRIC_PAGES = "Metrics"  # the part of the navigation that lists the cards
 _LIST = re.compile(r"^(?:[-*]|\d+\.) ")
+
+
+def on_config(config: Any) -> Any:
+    """The cards, which no file of docs/ is, in the navigation."""
+    (entries,) = (section[METRIC_PAGES] for section in config.nav if METRIC_PAGES in section)
+    entries += [{name: f"cards/{name}.md"} for name in METRICS]
+    entries += [{f"{name} (a set)": f"cards/set-{name}.md"} for name in SETS]
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -47,9 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
     }
     made["figures.md"] = figures.page({"index.md": made["index.md"], **dict(sorted(written.items())), **named}, TOP)
     for name, content in made.items():
-        listed_elsewhere = name.startswith("cards/") and name != "cards/index.md"
-        inclusion = InclusionLevel.NOT_IN_NAV if listed_elsewhere else InclusionLevel.UNDEFINED
-        files.append(File.generated(config, name, content=content, inclusion=inclusion))
+        files.append(File.generated(config, name, content=content))
     return files
 
 
@@ -59,7 +68,21 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     plain = Path(config.site_dir) / page.file.src_uri
     plain.parent.mkdir(parents=True, exist_ok=True)
     plain.write_text(markdown.rstrip() + "\n", encoding="utf-8")
-    return spaced(barred(markdown))
+    return spaced(barred(titled(markdown, dict(_addresses(config.nav)))))
+
+
+def _addresses(nav: Any) -> list[tuple[str, str]]:
+    """Addresses of the pages in the navigation and their titles."""
+    return [(address, title) for title, address in listed(nav)]
+
+
+def titled(markdown: str, titles: Mapping[str, str]) -> str:
+    """Links that show the name of a file, with the title of its page instead.
+
+    >>> titled("[start.md](start.md#install) and [more](start.md)", {"start.md": "Start in five minutes"})
+    '[Start in five minutes](start.md#install) and [more](start.md)'
+    """
+    return _NAMED.sub(lambda found: f"[{titles.get(found[1], found[1])}]({found[2]})", markdown)
 
 
 def on_post_build(config: Any) -> None:
@@ -70,17 +93,28 @@ def on_post_build(config: Any) -> None:
         lines += [f"## {title}", ""]
         lines += [_line(Path(config.site_dir), name, address) for name, address in listed(entries)]
         lines.append("")
-    lines += ["## Metrics", "", *(_line(Path(config.site_dir), name, f"cards/{name}.md") for name in METRICS), ""]
     lines += ["Every page is also a web page of the same name (`start.html`).", ""]
     (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
 def _line(site: Path, name: str, address: str) -> str:
-    """A page and its first sentence."""
+    """A page and its first sentence; of a metric what it tells."""
+    if name in METRICS:
+        return f"- [{name}]({address}): {tells(name)}"
     text = (site / address).read_text("utf-8") if (site / address).is_file() else ""
-    paragraphs = [part for part in re.split(r"\n\s*\n", text) if re.match(r"[A-Z*`]", part)]
-    said = re.split(r"(?<=[.?!:])\s", " ".join(paragraphs[0].split()))[0] if paragraphs else ""
-    return f"- [{name}]({address})" + (f": {said.rstrip(':')}" if said else "")
+    said = first_sentence(text)
+    return f"- [{name}]({address})" + (f": {said}" if said else "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a page's first paragraph; code is none.
+
+    >>> first_sentence("# Start\\n\\n```console\\n$ pip list\\n```\\n\\nNothing else is\\ndownloaded. It runs here.")
+    'Nothing else is downloaded.'
+    """
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    paragraphs = [part for part in re.split(r"\n\s*\n", prose) if re.match(r"[A-Z*`]", part)]
+    return re.split(r"(?<=[.?!])\s", " ".join(paragraphs[0].split()))[0].rstrip(":") if paragraphs else ""
 
 
 def listed(entries: Any) -> list[tuple[str, str]]:

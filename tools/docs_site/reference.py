@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -11,12 +12,21 @@ import vericap
 from vericap.checking import Check
 from vericap.io.load import Loaded
 from vericap.run.compare import Comparison
+from vericap.testing import check_metric
 
+# Modules of their own: what they are for, and the names that others use.
+_BESIDE = {
+    "vericap.integrations": (
+        "Adapters",
+        "For trainers, batches and harnesses; how they are used: [integrations.md](integrations.md).",
+    ),
+    "vericap.compat.coco": ("The COCO tool's shapes", "Scorers and `COCOEvalCap` as in `pycocoevalcap`, without Java."),
+}
 _GIVEN_BACK = {"Check": Check, "Comparison": Comparison, "Loaded": Loaded}
 
 
 def page() -> str:
-    """Every public name, then what functions give back."""
+    """Every public name, what functions give back, then adapters and what else others import."""
     lines = ["# Python", "", "Made from the docstrings. `import vericap` shows these names:", ""]
     lines += [f"[`{name}`](#vericap{name.lower()})" for name in vericap._LAZY if name in vericap.__all__]
     lines += ["", "Importing it is light: parts load when they are used. Scoring never imports torch.", ""]
@@ -26,6 +36,12 @@ def page() -> str:
     lines += ["## What functions give back", ""]
     for name, value in _GIVEN_BACK.items():
         lines += entry(name, value, 3)
+    for name, (title, about) in _BESIDE.items():
+        module = import_module(name)
+        lines += [f"## {title}", "", f"`{name}`. {about}", ""]
+        for own in module.__all__:
+            lines += entry(own, getattr(module, own), 3)
+    lines += ["## A metric of yours", "", *entry("vericap.testing.check_metric", check_metric, 3)]
     return "\n".join(lines)
 
 
@@ -57,7 +73,8 @@ def _signature(name: str, value: Any) -> str:
     first = next((place for place, item in enumerate(given) if item.kind is item.KEYWORD_ONLY), None)
     if first is not None and not any(item.kind is item.VAR_POSITIONAL for item in given):
         written.insert(first, "*")
-    back = "" if signature.return_annotation is signature.empty else f" -> {_annotation(signature.return_annotation)}"
+    given_back = signature.empty if inspect.isclass(value) else signature.return_annotation
+    back = "" if given_back is signature.empty else f" -> {_annotation(given_back)}"
     line = f"{name}({', '.join(written)}){back}"
     return line if len(line) < 100 else "\n".join([f"{name}(", *(f"    {text}," for text in written), f"){back}"])
 
