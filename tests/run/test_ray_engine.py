@@ -48,8 +48,10 @@ def vericap(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=400)
 
 
-def run_files(captions: Path, output: Path, executor: RayExecutor | None = None, records: int = 10) -> FileRun:
-    run, request = Run(resolve(METRICS), Settings(cache="off")), Request(Output.of(str(output), []))
+def run_files(
+    captions: Path, output: Path, executor: RayExecutor | None = None, *, records: int = 10, metrics: str = METRICS
+) -> FileRun:
+    run, request = Run(resolve(metrics, code=True), Settings(cache="off")), Request(Output.of(str(output), []))
     with open_input(captions, records=records) as source, FileRun(source, run, request) as work:
         work.execute(executor)
         work.finish()
@@ -141,19 +143,31 @@ def test_an_address_where_there_is_no_cluster(address: str, captions: Path, tmp_
     assert "Traceback" not in found.stderr
 
 
+SLOW = """
+import time
+
+def slow(candidates, references, images):
+    time.sleep(0.02 * len(candidates))  # a shard of fifty takes a second: the node that is lost is at work on one
+    return [len(text) for text in candidates]
+"""
+
+
 @needs_ray
 @pytest.mark.slow
-def test_a_node_is_lost_in_mid_run(captions: Path, tmp_path: Path, cluster) -> None:
-    local = run_files(captions, tmp_path / "local.jsonl")
+def test_a_node_is_lost_in_mid_shard(captions: Path, tmp_path: Path, cluster) -> None:
+    (tmp_path / "mine.py").write_text(SLOW)
+    metrics = f"py:{tmp_path / 'mine.py'}:slow,{METRICS}"
+    local = run_files(captions, tmp_path / "local.jsonl", records=50, metrics=metrics)
     node = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     state = tmp_path / "ray.jsonl.state"
     lost = threading.Thread(target=_lose, args=(cluster, node, state))
     lost.start()
     with RayExecutor(cluster.address, workers=2) as executor:
-        found = run_files(captions, tmp_path / "ray.jsonl", executor)
+        found = run_files(captions, tmp_path / "ray.jsonl", executor, records=50, metrics=metrics)
     lost.join()
-    assert not node.all_processes  # it was ended while there was work left
+    assert not node.all_processes
+    assert executor.repeated >= 1  # it had a shard in hand
     assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
     assert found.outcome is not None
     assert local.outcome is not None
@@ -161,12 +175,12 @@ def test_a_node_is_lost_in_mid_run(captions: Path, tmp_path: Path, cluster) -> N
 
 
 def _lose(cluster, node, state: Path) -> None:
-    """End a node, without a word, once a few shards are scored."""
+    """End a node, without a word, once two shards are scored and others are begun."""
     until = time.monotonic() + 300
-    while len(list(state.glob("scored-*.json"))) < 4 and time.monotonic() < until:
+    while len(list(state.glob("scored-*.json"))) < 2 and time.monotonic() < until:
         time.sleep(0.01)
-    if len(list(state.glob("scored-*.json"))) < 40:
-        cluster.remove_node(node, allow_graceful=False)
+    time.sleep(0.4)
+    cluster.remove_node(node, allow_graceful=False)
 
 
 @needs_ray

@@ -153,9 +153,10 @@ class RayExecutor:
         for row in self._pipeline(work, items, attempts).iter_rows():
             waiting[row["number"]] = row["outcome"]
             while turn in waiting:
-                yield _outcome(waiting.pop(turn))
                 turn += 1
-        self.repeated += self._ray.get(attempts.repeated.remote())
+                if turn == len(items):  # before the last one is given: nobody need ask for more
+                    self.repeated += self._ray.get(attempts.repeated.remote())
+                yield _outcome(waiting.pop(turn - 1))
 
     def _attempts(self) -> Any:
         """The counter, on the driver's node as long as that has room: it is not to go with a worker's node."""
