@@ -59,13 +59,8 @@ typedef void (*Depthwise)(const Layer *, const uint8_t *, Shape, int, int, uint8
 #define SETF(x) _mm512_set1_ps(x)
 #define BROADCAST(x) _mm512_set1_epi32(x)
 #define DOT(sum, x, w) dot_vnni(sum, x, w)
-#define DOT8(sum, x, w) dot8_vnni(sum, x, w)
 /* Written out, as GCC copies every sum before and after its own form of this instruction. */
 __attribute__((always_inline)) TARGET static inline __m512i dot_vnni(__m512i sum, __m512i x, __m512i w) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
-    return sum;
-}
-__attribute__((always_inline)) TARGET static inline __m256i dot8_vnni(__m256i sum, __m256i x, __m256i w) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
     return sum;
 }
@@ -101,7 +96,6 @@ __attribute__((always_inline)) TARGET static inline void store_row_vnni(uint8_t 
 #undef SETF
 #undef BROADCAST
 #undef DOT
-#undef DOT8
 #undef ADD
 #undef FMA
 #undef MULTIPLY
@@ -124,7 +118,6 @@ __attribute__((always_inline)) TARGET static inline void store_row_vnni(uint8_t 
 #define BROADCAST(x) _mm256_set1_epi32(x)
 /* Pairs of products fit into 16 bits, as weights have 7 bits. */
 #define DOT(sum, x, w) _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)))
-#define DOT8(sum, x, w) DOT(sum, x, w)
 #define ADD(x, y) _mm256_add_epi32(x, y)
 #define FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
 #define MULTIPLY(x, y) _mm256_mul_ps(x, y)

@@ -2,7 +2,7 @@
  *
  * Before inclusion: NAME(x) names a function, TARGET is its attribute, and for 4-byte lanes VEC, LANES, GROUP (vectors
  * of outputs computed together) with the operations ZERO, LOAD, BROADCAST, DOT (add four products u8 * s8 to every
- * lane), REQUANTISE and STORE; DOT8 is DOT on 256 bits.
+ * lane), REQUANTISE and STORE.
  */
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
@@ -105,25 +105,87 @@ INLINE __m256i NAME(pixel)(const uint8_t *row, int at, int pixels, int width) {
     return at < 0 || at >= pixels ? _mm256_setzero_si256() : _mm256_loadu_si256((const __m256i *)(row + (ptrdiff_t)at * width));
 }
 
-/* Four neighbours of every channel side by side, as DOT8 takes them. */
-#define FOUR(a, b, c, d) { \
-    __m256i x = a, y = b, low = _mm256_unpacklo_epi8(x, y), high = _mm256_unpackhi_epi8(x, y); \
-    x = c, y = d; \
-    __m256i low2 = _mm256_unpacklo_epi8(x, y), high2 = _mm256_unpackhi_epi8(x, y); \
-    _mm256_store_si256((__m256i *)to, _mm256_unpacklo_epi16(low, low2)); \
-    _mm256_store_si256((__m256i *)(to + 32), _mm256_unpackhi_epi16(low, low2)); \
-    _mm256_store_si256((__m256i *)(to + 64), _mm256_unpacklo_epi16(high, high2)); \
-    _mm256_store_si256((__m256i *)(to + 96), _mm256_unpackhi_epi16(high, high2)); \
+/* Four neighbours of every channel side by side, as DOT takes them. */
+#if GROUP == 4
+INLINE void NAME(four_pixels)(__m256i a, __m256i b, __m256i c, __m256i d, uint8_t *to) {
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 23, 7, 22, 6, 21, 5, 20, 4, 27, 11, 26, 10, 25, 9, 24, 8,
+                                           19, 3, 18, 2, 17, 1, 16, 0);
+    __m512i even = _mm512_inserti64x4(_mm512_castsi256_si512(a), c, 1), odd = _mm512_inserti64x4(_mm512_castsi256_si512(b), d, 1);
+    _mm512_storeu_si512((void *)to, _mm512_permutexvar_epi16(order, _mm512_unpacklo_epi8(even, odd)));
+    _mm512_storeu_si512((void *)(to + 64), _mm512_permutexvar_epi16(order, _mm512_unpackhi_epi8(even, odd)));
 }
+#else
+INLINE void NAME(four_pixels)(__m256i a, __m256i b, __m256i c, __m256i d, uint8_t *to) {
+    __m256i low = _mm256_unpacklo_epi8(a, b), high = _mm256_unpackhi_epi8(a, b);
+    __m256i low2 = _mm256_unpacklo_epi8(c, d), high2 = _mm256_unpackhi_epi8(c, d);
+    _mm256_store_si256((__m256i *)to, _mm256_unpacklo_epi16(low, low2));
+    _mm256_store_si256((__m256i *)(to + 32), _mm256_unpackhi_epi16(low, low2));
+    _mm256_store_si256((__m256i *)(to + 64), _mm256_unpacklo_epi16(high, high2));
+    _mm256_store_si256((__m256i *)(to + 96), _mm256_unpackhi_epi16(high, high2));
+}
+#endif
 #define AT(k) _mm256_loadu_si256((const __m256i *)(row + (ptrdiff_t)(at + k) * width))
 #define EDGE(k) NAME(pixel)(row, at + k, pixels, width)
 TARGET static void NAME(interleave)(const uint8_t *row, int pixels, int width, int stride, int pad, int count, uint8_t *to) {
     for (int i = 0, at = -pad; i < count; i++, at += stride, to += 128) {
-        if (at >= 0 && at + 3 < pixels) FOUR(AT(0), AT(1), AT(2), AT(3))
-        else FOUR(EDGE(0), EDGE(1), EDGE(2), EDGE(3))
+        if (at >= 0 && at + 3 < pixels) NAME(four_pixels)(AT(0), AT(1), AT(2), AT(3), to);
+        else NAME(four_pixels)(EDGE(0), EDGE(1), EDGE(2), EDGE(3), to);
     }
 }
 
+#if GROUP == 4
+/* Vectors of 16 channels, two of them side by side in what was interleaved. */
+#define BOTH(at, apart) _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(at))), \
+                                           _mm256_loadu_si256((const __m256i *)((at) + (apart))), 1)
+#define WEIGHTS(n, k, apart) const __m512i n##a = BOTH(w + 32 * (k), apart), n##b = BOTH(w + 2 * (apart) + 32 * (k), apart);
+#define TAKE(row, place, weights) { \
+    const uint8_t *own = row + 128 * (size_t)(place); \
+    a = DOT(a, LOAD(own), weights##a), b = DOT(b, LOAD(own + 64), weights##b); \
+}
+#define CONSTANTS \
+    const __m512 scale_a = LOADF(l->scale + c), scale_b = LOADF(l->scale + c + 16); \
+    const __m512i bias_a = LOAD(l->bias + c), bias_b = LOAD(l->bias + c + 16), zero = BROADCAST(l->zero);
+/* Sums of 32 channels as bytes; packing undoes the order that interleaving made. */
+INLINE void NAME(write_pixel)(__m512i a, __m512i b, uint8_t *out) {
+    __m512i words = _mm512_packs_epi32(a, b);
+    __m256i bytes = _mm256_packus_epi16(_mm512_castsi512_si256(words), _mm512_extracti64x4_epi64(words, 1));
+    _mm256_storeu_si256((__m256i *)out, _mm256_shuffle_epi32(bytes, _MM_SHUFFLE(3, 1, 2, 0)));
+}
+#define WRITE_PIXEL NAME(write_pixel)(ADD(TO_INT(MULTIPLY(TO_FLOAT(a), scale_a)), zero), ADD(TO_INT(MULTIPLY(TO_FLOAT(b), scale_b)), zero), out);
+
+/* One output row of a 3 x 3 convolution; `rows` are interleaved input rows. */
+TARGET static void NAME(row3)(const Layer *l, int c, const uint8_t **rows, int shift, int count, int32_t *sums, uint8_t *out, int width) {
+    const uint8_t *r0 = rows[0], *r1 = rows[1], *r2 = rows[2];
+    const int8_t *w = l->weights + (size_t)c * 12;
+    CONSTANTS
+    WEIGHTS(w0, 0, 96) WEIGHTS(w1, 1, 96) WEIGHTS(w2, 2, 96)
+    for (int x = 0; x < count; x++, out += width) {
+        __m512i a = bias_a, b = bias_b;
+        TAKE(r0, x, w0) TAKE(r1, x, w1) TAKE(r2, x, w2)
+        WRITE_PIXEL
+    }
+}
+
+/* Of a 5 x 5 convolution: four neighbours, and the fifth. */
+TARGET static void NAME(row5)(const Layer *l, int c, const uint8_t **rows, int shift, int count, int32_t *sums, uint8_t *out, int width) {
+    const uint8_t *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3], *r4 = rows[4];
+    const int8_t *w = l->weights + (size_t)c * 40;
+    CONSTANTS
+    WEIGHTS(w0, 0, 320) WEIGHTS(w1, 1, 320) WEIGHTS(w2, 2, 320) WEIGHTS(w3, 3, 320) WEIGHTS(w4, 4, 320)
+    WEIGHTS(w5, 5, 320) WEIGHTS(w6, 6, 320) WEIGHTS(w7, 7, 320) WEIGHTS(w8, 8, 320) WEIGHTS(w9, 9, 320)
+    for (int x = 0; x < count; x++, out += width) {
+        __m512i a = bias_a, b = bias_b;
+        TAKE(r0, x, w0) TAKE(r1, x, w2) TAKE(r2, x, w4) TAKE(r3, x, w6) TAKE(r4, x, w8)
+        __m512i first_a = a, first_b = b; /* two chains: each sum waits for the one before */
+        a = b = ZERO;
+        TAKE(r0, x + shift, w1) TAKE(r1, x + shift, w3) TAKE(r2, x + shift, w5) TAKE(r3, x + shift, w7) TAKE(r4, x + shift, w9)
+        a = ADD(a, first_a), b = ADD(b, first_b);
+        WRITE_PIXEL
+    }
+}
+#undef BOTH
+#undef WRITE_PIXEL
+#else
 #define ROUNDED(sum, j) _mm256_add_epi32(_mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), scale##j)), zero)
 /* Sums of 32 channels as bytes; packing undoes the order that interleaving made. */
 #define PACKED(s0, s1, s2, s3) _mm256_packus_epi16(_mm256_packs_epi32(ROUNDED(s0, 0), ROUNDED(s1, 1)), \
@@ -134,7 +196,7 @@ TARGET static void NAME(interleave)(const uint8_t *row, int pixels, int width, i
     const __m256i zero = _mm256_set1_epi32(l->zero);
 #define BIAS(j) _mm256_loadu_si256((const __m256i *)(l->bias + c + 8 * j))
 #define WEIGHTS(n, k) __m256i n = _mm256_loadu_si256((const __m256i *)(w + 32 * (k)));
-#define TAKE(row, place, weights) sum = DOT8(sum, _mm256_load_si256((const __m256i *)(row + 128 * (size_t)(place))), weights);
+#define TAKE(row, place, weights) sum = DOT(sum, _mm256_load_si256((const __m256i *)(row + 128 * (size_t)(place))), weights);
 
 /* One output row of a 3 x 3 convolution; `rows` are interleaved input rows. */
 #define WEIGHTS3(j) WEIGHTS(w##j##0, 3 * j) WEIGHTS(w##j##1, 3 * j + 1) WEIGHTS(w##j##2, 3 * j + 2) __m256i bias##j = BIAS(j);
@@ -181,6 +243,7 @@ TARGET static void NAME(row5)(const Layer *l, int c, const uint8_t **rows, int s
         _mm256_storeu_si256((__m256i *)out, PACKED(s[0], s[1], s[2], s[3]));
     }
 }
+#endif
 
 /* Depthwise convolution of output rows first..end. Pixels have s.width channels, a multiple of 32, and zero point 0; the
  * input holds its last s.held rows, each at its number modulo s.held. */
@@ -216,7 +279,6 @@ TARGET static void NAME(depthwise)(const Layer *l, const uint8_t *in, Shape s, i
 #undef WRITE_ROW
 #undef SKIP_ROW
 #undef TILE
-#undef FOUR
 #undef AT
 #undef EDGE
 #undef ROUNDED
