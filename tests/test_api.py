@@ -42,6 +42,18 @@ def test_coco_shape_with_one_caption_lists() -> None:
     assert vericap.score({1: ["a dog"]}, {1: ["a dog"]}, metrics="rouge-l").corpus["rouge-l"].value == 1.0
 
 
+def test_several_captions_of_an_image_are_all_scored() -> None:
+    beams = vericap.score({1: ["a dog", "two dogs"], 2: "a cat"}, {1: ["a dog"], 2: ["a cat"]}, metrics="rouge-l")
+    assert (beams.ids, beams["rouge-l"].tolist()) == (["1", "1#2", "2"], [1.0, 0.0, 1.0])
+    listed = vericap.score([{"caption": ["a dog", "two dogs"], "references": ["a dog"]}], metrics="rouge-l")
+    assert listed.ids == ["0", "0#2"]
+    table = pa.table({"image_id": [7, 7], "caption": ["a dog", "two dogs"], "references": [["a dog"], ["two dogs"]]})
+    assert vericap.score(table, metrics="rouge-l").ids == ["7", "7#2"]
+    assert vericap.score(table, {7: ["a dog"]}, metrics="rouge-l")["rouge-l"].tolist() == [1.0, 0.0]
+    with pytest.raises(InputError, match="id '7' occurs more than once"):
+        vericap.score([{"id": 7, "caption": "a", "references": ["a"]}] * 2, metrics="rouge-l")
+
+
 def test_result_converts() -> None:
     result = vericap.score(CANDIDATES, REFERENCES, metrics="rouge-l", confidence=True, resamples=50)
     assert result.to_arrow().column_names == ["id", "candidate", "rouge-l"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from vericap.core.errors import InputError, Problem
 from vericap.core.samples import Sample, make
-from vericap.io.given import given_table, photo_of
+from vericap.io.given import NUMBERS, SHARED, captions_of, given_table, photo_of
 from vericap.io.load import Loaded, load, read_references
 from vericap.io.records import PLAIN, Fields
 
@@ -113,27 +114,31 @@ def samples_of(
     ('7', 'a dog', ('the dog',), True)
     """
     table = given_table(candidates, fields)
+    shared: list[bool] = []
+    named = ids is not None or isinstance(candidates, Mapping) or (table is not None and "id" in table)
     if table is not None:
-        candidates = table.pop("candidate")
+        candidates, shared, numbers = table.pop("candidate"), table.pop(SHARED), table.pop(NUMBERS)
         references = table.get("references") if references is None else references
         image_names = table.get("image") if image_names is None else image_names
         objects = table.get("objects") if objects is None else objects
-        ids = table.get("id") if ids is None else ids
-    named = ids is not None or isinstance(candidates, Mapping)
+        ids = table.get("id", numbers) if ids is None else ids
     if isinstance(candidates, Mapping):
-        keys = list(candidates)
+        pairs = [(key, caption) for key, value in candidates.items() for caption in captions_of(value)]
+        keys, captions = [key for key, _ in pairs], [caption for _, caption in pairs]
+        shared = [True] * len(keys)
         lookup: Callable[[Any], Callable[[int, Any], Any]] = _by_key
     elif isinstance(candidates, str):
         raise InputError("candidates is a single text; give a list of captions")
     else:
-        candidates = list(candidates)
-        keys = [str(i) for i in range(len(candidates))] if ids is None else list(ids)
-        lookup = _by_place(len(candidates))
-        _check_ids(keys, len(candidates))
+        captions = list(candidates)
+        keys = [str(i) for i in range(len(captions))] if ids is None else list(ids)
+        lookup = _by_place(len(captions))
+    names = _names(keys, shared or [False] * len(keys), len(captions))
     if _is_file(references):
         references = _read(references, keys, named)
-    columns = [lookup(values) for values in (candidates, references, image_names, objects)]
-    return [_sample(key, *(look(place, key) for look in columns)) for place, key in enumerate(keys)], named
+    columns = [lookup(values) for values in (references, image_names, objects)]
+    each = enumerate(zip(names, keys, captions))
+    return [_sample(name, text, *(look(place, key) for look in columns)) for place, (name, key, text) in each], named
 
 
 def _read(references: str | Path, keys: Sequence[Any], named: bool) -> dict[Any, tuple[str, ...]]:
@@ -147,12 +152,19 @@ def _read(references: str | Path, keys: Sequence[Any], named: bool) -> dict[Any,
     return {key: known[str(key)][0] for key in keys if str(key) in known}
 
 
-def _check_ids(keys: list[Any], count: int) -> None:
+def _names(keys: list[Any], shared: Sequence[bool], count: int) -> list[Any]:
+    """A name for each caption: ids of images may repeat (42, 42#2), those of captions must differ."""
     if len(keys) != count:
         raise InputError(f"{count} candidates but {len(keys)} ids; they must be parallel")
-    if len(set(keys)) < len(keys):
-        repeated = {str(key) for key in keys if keys.count(key) > 1}
-        raise InputError(f"id {sorted(repeated)[0]!r} occurs more than once; ids must differ")
+    if len(set(keys)) == len(keys):
+        return keys
+    found, met = [], Counter[Any]()
+    for key, image in zip(keys, shared):
+        met[key] += 1
+        if met[key] > 1 and not image:
+            raise InputError(f"id {str(key)!r} occurs more than once; ids must differ")
+        found.append(key if met[key] == 1 else f"{key}#{met[key]}")
+    return found
 
 
 def _sample(key: Any, candidate: Any, references: Any, image: Any, objects: Any) -> Sample:

@@ -12,9 +12,11 @@ import numpy as np
 
 from vericap.core.errors import InputError
 from vericap.core.samples import Photo
-from vericap.io.records import PLAIN, Fields, check_columns, rename
+from vericap.io.records import PLAIN, Fields, check_columns, each_caption, rename
 
 Columns = dict[str, list[Any]]
+SHARED = "shared"  # whether the id is that of an image, or of a record with several captions: then it may repeat
+NUMBERS = "numbers"  # of the records, for those without ids
 _KNOWN = ("id", "candidate", "references", "image", "objects")
 
 
@@ -24,7 +26,7 @@ def given_table(given: Any, fields: Fields = PLAIN) -> Columns | None:
     Examples
     --------
     >>> given_table([{"id": 7, "caption": "a dog"}, {"id": 8, "caption": "a cat"}])
-    {'id': [7, 8], 'candidate': ['a dog', 'a cat']}
+    {'id': [7, 8], 'candidate': ['a dog', 'a cat'], 'shared': [False, False], 'numbers': ['0', '1']}
     """
     if hasattr(given, "to_pydict"):  # Arrow
         names, rows = _rows(given.to_pydict())
@@ -54,11 +56,23 @@ def _columns(names: list[Any], rows: list[dict[Any, Any]], fields: Fields) -> Co
             f"the table has no column 'candidate'; its columns: {', '.join(map(str, names))}; "
             "name the one of the captions with `caption_field=NAME`"
         )
-    records = [rename(row, fields) for row in rows]
+    records = []
+    for number, row in enumerate(rows):
+        record = {**rename(row, fields), NUMBERS: str(number)}
+        records += each_caption({**record, "candidate": _listed(record.get("candidate"))})
     found = {name: [record.get(name) for record in records] for name in _KNOWN if name in there}
+    found[SHARED] = [
+        bool(one.get("several")) or ("image_id" in one and one["image_id"] == one["id"]) for one in records
+    ]
+    found[NUMBERS] = [record[NUMBERS] for record in records]
     if "references" in found:
         found["references"] = [_listed(cell) for cell in found["references"]]
     return found
+
+
+def captions_of(value: Any) -> list[Any]:
+    """The captions of an id: one, or those of a list."""
+    return value if isinstance(value, list) and len(value) > 1 else [value]
 
 
 def _listed(references: Any) -> Any:
