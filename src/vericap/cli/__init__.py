@@ -49,15 +49,7 @@ def parser_for(command: str) -> argparse.ArgumentParser:
     """The parser of one command."""
     from vericap.cli.parsing import Parser
 
-    module = import_module(f"vericap.cli.{command.replace('-', '_')}")
-    parser = Parser(
-        prog=f"vericap {command}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
-    return parser
+    return Parser.of(f"vericap {command}", import_module(f"vericap.cli.{command.replace('-', '_')}"))
 
 
 def usage() -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
@@ -49,6 +50,15 @@ class Words:
 
 class Parser(argparse.ArgumentParser):
     """argparse, with `-m a b`, `-m a -m b` and `-r FILES` that leave the captions alone, and one line per mistake."""
+
+    @classmethod
+    def of(cls, prog: str, module: ModuleType) -> Parser:
+        """The parser of a command, which is a module with `add_arguments` and `run`; its docstring is the help."""
+        raw = argparse.RawDescriptionHelpFormatter
+        parser = cls(prog=prog, description=module.__doc__, formatter_class=raw)
+        module.add_arguments(parser)
+        parser.set_defaults(run=module.run)
+        return parser
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         words = list(sys.argv[1:] if args is None else args)

@@ -51,12 +51,4 @@ def parser_of(model: str) -> argparse.ArgumentParser:
     """The parser of one model's options."""
     from vericap.cli.parsing import Parser
 
-    module = import_module(MODELS[model])
-    parser = Parser(
-        prog=f"vericap train {model}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
-    return parser
+    return Parser.of(f"vericap train {model}", import_module(MODELS[model]))

@@ -89,10 +89,7 @@ class CocoScorer:
     title = ""
     df = "corpus"
 
-    def _result(self, gts: Captions, res: Captions) -> Result:
-        return Run(resolve(self.metrics), Settings(tokenizer="none", df=self.df)).score(samples(gts, res))
-
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
+    def compute_score(self, gts: Captions, res: Captions, verbose: int = 0) -> tuple[Any, Any]:
         """The corpus score and the scores of the images.
 
         Parameters
@@ -102,12 +99,24 @@ class CocoScorer:
         res : dict
             Lists with one tokenised candidate by id.
 
+        verbose : int
+            Taken and not used.
+
         Returns
         -------
         tuple
-            Corpus score, scores of the images in the order of `gts`; the types are the original's.
+            Corpus score, scores of the images in the order of `gts`; the types are the original's, as the class says.
         """
-        result = self._result(gts, res)
+        found = samples(self._ordered(gts), res)
+        result = Run(resolve(self.metrics), Settings(tokenizer="none", df=self.df)).score(found)
+        return self._shaped(result, found)
+
+    def _ordered(self, gts: Captions) -> Captions:
+        """References in the order in which scores come back."""
+        return gts
+
+    def _shaped(self, result: Result, found: Sequence[Sample]) -> tuple[Any, Any]:
+        """Scores in the original's types."""
         name = self.metrics[0]
         return float(result.corpus[name]), result[name]
 
@@ -142,24 +151,7 @@ class Bleu(CocoScorer):
     def __init__(self, n: int = 4) -> None:
         self.metrics = tuple(f"bleu-{order}" for order in range(1, n + 1))
 
-    def compute_score(self, gts: Captions, res: Captions, verbose: int = 0) -> tuple[Any, Any]:
-        """The corpus scores and the scores of the images, for each n.
-
-        Parameters
-        ----------
-        gts : dict
-            Lists of tokenised references by id.
-        res : dict
-            Lists with one tokenised candidate by id.
-        verbose : int
-            Taken and not used.
-
-        Returns
-        -------
-        tuple
-            A list of n corpus scores, and n lists with a score for each image.
-        """
-        result = self._result(gts, res)
+    def _shaped(self, result: Result, found: Sequence[Sample]) -> tuple[Any, Any]:
         return (
             [float(result.corpus[name]) for name in self.metrics],
             [result[name].tolist() for name in self.metrics],
@@ -230,22 +222,8 @@ class Meteor(CocoScorer):
     title = "METEOR"
     metrics = ("meteor",)
 
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """The corpus score and the scores of the images.
-
-        Parameters
-        ----------
-        gts : dict
-            Lists of tokenised references by id.
-        res : dict
-            Lists with one tokenised candidate by id.
-
-        Returns
-        -------
-        tuple
-            The corpus score, and a list with a score for each image.
-        """
-        value, scores = super().compute_score(gts, res)
+    def _shaped(self, result: Result, found: Sequence[Sample]) -> tuple[Any, Any]:
+        value, scores = super()._shaped(result, found)
         return value, scores.tolist()
 
 
@@ -266,24 +244,11 @@ class Spice(CocoScorer):
     title = "SPICE"
     metrics = ("spice",)
 
-    def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """The corpus score, and a dict of categories for each image, by sorted ids.
+    def _ordered(self, gts: Captions) -> Captions:
+        return {key: gts[key] for key in sorted(gts)}
 
-        Parameters
-        ----------
-        gts : dict
-            Lists of tokenised references by id.
-        res : dict
-            Lists with one tokenised candidate by id.
-
-        Returns
-        -------
-        tuple
-            The corpus score, and for each image `{"All": {"f": ..., "pr": ..., "re": ..., ...}, "Object": ...}`.
-        """
-        value, _ = super().compute_score(gts, res)
-        ordered = {key: gts[key] for key in sorted(gts)}
-        return value, spice_categories(samples(ordered, res), Settings(tokenizer="none"))
+    def _shaped(self, result: Result, found: Sequence[Sample]) -> tuple[Any, Any]:
+        return float(result.corpus["spice"]), spice_categories(found, Settings(tokenizer="none"))
 
 
 def spice_categories(found: Sequence[Sample], settings: Settings) -> list[dict[str, dict[str, float]]]:
