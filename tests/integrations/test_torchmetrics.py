@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vericap
-from vericap.core.errors import InputError, UnknownName
+from vericap.core.errors import InputError, UnknownName, VericapError
 
 torchmetrics = pytest.importorskip("torchmetrics", reason="needs the package torchmetrics")
 import torch  # noqa: E402
@@ -127,3 +127,5 @@ def test_mistakes() -> None:
         CaptionMetric("rouge-l").update(CAPTIONS, REFERENCES[:2])
     with pytest.raises(UnknownName, match="did you mean"):
         CaptionMetric("ruoge-l")
+    with pytest.raises(VericapError, match="did you mean tokenizer"):
+        CaptionMetric("rouge-l", tokeniser="ptb")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from vericap.api import Scorer
 from vericap.core.errors import InputError, require
+from vericap.core.settings import Settings
 from vericap.metrics.registry import Wanted, resolve
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class CaptionMetric(torchmetrics.Metric):
 
     def __init__(self, metrics: str | Iterable[Wanted] = "coco", **options: Any) -> None:
         super().__init__(**{name: options.pop(name) for name in _OF_TORCHMETRICS if name in options})
+        Settings.of(options)  # a mistake is told here, not after an epoch
         found = resolve(metrics, code=True)
         self.labels = [metric.label for metric in found]
         self.directions = {metric.direction for metric in found}
