@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vericap.models.scan import Attention, CaptionWords, ScanModel, by_length, unit
+from vericap.models.scan import Attention, CaptionWords, ScanModel, by_length, context_products, unit
 
 
 def model(width: int = 6, given_width: int = 9, **attention: object) -> ScanModel:
@@ -86,9 +86,11 @@ def test_lengths_of_contexts_need_no_contexts() -> None:
     found = scan.measured(regions, mask, words, whitened, images, captions)
     inner, lengths = found.inner, found.lengths
     contexts = scan.contexts(regions, mask, words, images, captions)
-    built = scan.measured(regions, mask, words, whitened, images, captions, contexts=True).contexts
-    np.testing.assert_array_equal(built, contexts)
-    assert not found.contexts.size
+    others = np.array([2, 3, 5, 4])
+    said = scan.measured(regions, mask, words, whitened, images, others)
+    products = context_products(words, (captions, others), (found.weights, said.weights))
+    told = scan.contexts(regions, mask, words, images, others)
+    np.testing.assert_allclose(products, (contexts * told).sum(axis=-1), atol=1e-5)
     np.testing.assert_allclose(inner, (contexts * regions[images]).sum(axis=-1), atol=1e-5)
     np.testing.assert_allclose(lengths.plain, np.linalg.norm(contexts, axis=-1), atol=1e-5)
     np.testing.assert_allclose(lengths.whitened, np.linalg.norm(contexts @ whitening.T, axis=-1), atol=1e-4)

@@ -25,6 +25,7 @@ from vericap.native.dense import Layers
 UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
+_PAIRS = 64  # pairs of captions whose word vectors are held together
 _CELLS = 1 << 19  # similarities held at once: they stay in the processor's cache
 
 
@@ -104,6 +105,11 @@ class CaptionWords:
     def lengths(self) -> Ints:
         return np.diff(self.offsets)
 
+    def padded(self, captions: Ints) -> Floats32:
+        """(captions, words of the longest, d); behind a caption's last word stand vectors of others."""
+        places = self.offsets[captions][:, None] + np.arange(self.lengths()[captions].max(initial=0))
+        return self.vectors[np.minimum(places, len(self.vectors) - 1)]
+
     def stacked(self, captions: Sequence[int] | Ints) -> Floats32:
         """(captions, words, d) of captions that have the same number of words."""
         which = np.asarray(captions, dtype=np.int64)
@@ -113,11 +119,11 @@ class CaptionWords:
 
 @dataclass(frozen=True)
 class Attended:
-    """What captions make of regions, (pairs, regions) each: inner products a_i . v_i, lengths of a_i, a_i itself."""
+    """What captions make of regions, (pairs, regions) each: inner products a_i . v_i, lengths of a_i; and alpha_i."""
 
     inner: Floats32
     lengths: Lengths
-    contexts: Floats32  # (pairs, regions, D); D = 0 where they were not asked for
+    weights: Floats32  # (pairs, regions, words of the longest caption), 0 behind a caption's last word
 
 
 @dataclass(frozen=True)
@@ -214,24 +220,21 @@ class ScanModel:
         whitened: CaptionWords,
         images: Ints,
         captions: Ints,
-        *,
-        contexts: bool = False,
     ) -> Attended:
         """Inner products and lengths of pairs; zeros for a caption without words.
 
         `whitened` are the words as the whitening maps them. Lengths come from the captions' Gram matrices, plain and
-        whitened, so that no context is whitened, or built where `contexts` does not ask for them.
+        whitened, so that no context is whitened, or built at all.
         """
         shape = (len(images), regions.shape[1])
         inner, plain, other = (np.zeros(shape, dtype=np.float32) for _ in range(3))
-        built = np.zeros((*shape, self.width if contexts else 0), dtype=np.float32)
+        kept = np.zeros((*shape, words.lengths()[captions].max(initial=0)), dtype=np.float32)
         for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
             inner[group] = np.einsum("prw,prw->pr", alpha, similarity)
             plain[group] = _quadratic(alpha, h)
             other[group] = _quadratic(alpha, whitened.stacked(captions[group]))
-            if contexts:
-                built[group] = alpha @ h
-        return Attended(inner, Lengths(plain, other), built)
+            kept[group, :, : alpha.shape[2]] = alpha
+        return Attended(inner, Lengths(plain, other), kept)
 
     def _attended(
         self, regions: Floats32, mask: Floats32, words: CaptionWords, images: Ints, captions: Ints
@@ -300,6 +303,21 @@ def _quadratic(alpha: Floats32, h: Floats32) -> Floats32:
     """|sum_j alpha_ij h_j| of (pairs, regions, words) and (pairs, words, D)."""
     gram = h @ h.transpose(0, 2, 1)
     return np.sqrt(np.maximum(np.einsum("prw,prw->pr", alpha @ gram, alpha), 0.0))
+
+
+def context_products(words: CaptionWords, captions: tuple[Ints, Ints], alphas: tuple[Floats32, Floats32]) -> Floats32:
+    """a_i . b_i of the contexts that two captions make of the same regions, (pairs, regions): alpha (H K') beta'.
+
+    Contexts are a hundred times as long as the weights (`Attended.weights`) they are made with: none is built.
+    """
+    found = np.empty(alphas[0].shape[:2], dtype=np.float32)
+    order = np.argsort(words.lengths()[captions[1]], kind="stable")  # captions of one length are not padded
+    for start in range(0, len(order), _PAIRS):
+        some = order[start : start + _PAIRS]
+        h, k = (words.padded(own[some]) for own in captions)
+        a, b = (own[some, :, : vectors.shape[1]] for own, vectors in zip(alphas, (h, k)))
+        found[some] = np.einsum("prw,prw->pr", a @ (h @ k.transpose(0, 2, 1)), b)
+    return found
 
 
 def load(model: str = "default") -> ScanModel:

@@ -15,10 +15,10 @@ import numpy as np
 from vericap.core.analysis import Analysis, Index, Key
 from vericap.core.batch import Batch
 from vericap.core.settings import Settings
-from vericap.core.typing import Array, Floats
+from vericap.core.typing import Array, Floats, Floats32
 from vericap.metrics.reo.groups import groups, mean_over_regions, problems
 from vericap.metrics.toolbox import judged
-from vericap.models.scan import Lengths
+from vericap.models.scan import Lengths, context_products
 from vericap.run.analyses import Grounding
 
 NAMES = ("reo-relevance", "reo-extraness", "reo-omission")
@@ -70,6 +70,7 @@ class ImageMeasures:
     columns: dict[str, Floats]
     problems: dict[int, str]
     lengths: Lengths  # (samples, regions): of the candidates' contexts
+    weights: Floats32  # (samples, regions, words): what they are made with
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ReoImage(Analysis[ImageMeasures]):
 
     model: str = "default"
     index: ClassVar[Index] = "sample"
-    cost: ClassVar[int] = 3 * 8 + 2 * 14 * 4
+    cost: ClassVar[int] = 3 * 8 + (2 + 20) * 36 * 4
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         return (Grounding(self.model),)
@@ -87,14 +88,17 @@ class ReoImage(Analysis[ImageMeasures]):
         grounding = batch[Grounding(self.model)]
         bad = problems(batch, grounding)
         columns = {name: np.full(len(batch), np.nan) for name in NAMES}
-        plain, whitened = (np.zeros((len(batch), grounding.regions.shape[1]), np.float32) for _ in range(2))
+        shape = (len(batch), grounding.regions.shape[1])
+        plain, whitened = (np.zeros(shape, np.float32) for _ in range(2))
+        weights = np.zeros((*shape, grounding.words.lengths()[batch.candidates].max(initial=0)), np.float32)
         truth = lengths(grounding.regions, grounding.model.whitened(grounding.regions))
         for group in groups(batch, grounding, judged(batch, bad), references=False):
             found = grounding.measured(group.images, group.candidates)
             plain[group.rows], whitened[group.rows] = found.lengths.plain, found.lengths.whitened
+            weights[group.rows, :, : found.weights.shape[2]] = found.weights
             for name, values in measures(found.inner, found.lengths, truth[group.images]).items():
                 columns[name][group.rows] = mean_over_regions(values, group.mask)
-        return ImageMeasures(columns, bad, Lengths(plain, whitened))
+        return ImageMeasures(columns, bad, Lengths(plain, whitened), weights)
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,9 @@ class ReoReferences(Analysis[dict[str, Floats]]):
         for group in groups(batch, grounding, judged(batch, image.problems), references=True):
             if not len(group.owner):
                 continue
-            said = grounding.measured(*group.pairs, contexts=True)
-            products = inner(group.candidate[group.owner], said.contexts[group.which])
-            own = image.lengths[group.rows][group.owner]
-            for name, values in measures(products, own, said.lengths[group.which]).items():
+            said, rows = grounding.measured(*group.pairs), group.rows[group.owner]
+            captions = batch.candidates[rows], group.pairs[1][group.which]
+            products = context_products(grounding.words, captions, (image.weights[rows], said.weights[group.which]))
+            for name, values in measures(products, image.lengths[rows], said.lengths[group.which]).items():
                 columns[name][group.rows] = group.over_references(mean_over_regions(values, group.mask[group.owner]))
         return columns

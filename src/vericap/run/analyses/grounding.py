@@ -104,10 +104,9 @@ class GroundedBatch:
         """Context vectors (pairs, regions, D) of pairs of an image and a text."""
         return self.model.contexts(self.regions, self.mask, self.words, images, captions)
 
-    def measured(self, images: Ints, captions: Ints, *, contexts: bool = False) -> Attended:
-        """Inner products of contexts with regions, and lengths of contexts."""
-        given = (self.regions, self.mask, self.words, self.whitened, images, captions)
-        return self.model.measured(*given, contexts=contexts)
+    def measured(self, images: Ints, captions: Ints) -> Attended:
+        """Inner products of contexts with regions, lengths of contexts, and the weights they are made with."""
+        return self.model.measured(self.regions, self.mask, self.words, self.whitened, images, captions)
 
 
 @dataclass(frozen=True)

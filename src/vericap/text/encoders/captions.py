@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +107,10 @@ class _Words(dict[str, tuple[int, ...]]):
 
     def spans(self, match: re.Match[str], numbers: tuple[int, ...]) -> list[tuple[int, int]]:
         """Letters of each piece of a word."""
-        if numbers == (self._unknown,):
+        if len(numbers) == 1:  # whole, or unknown
             return [match.span()]
-        ends = match.start() + np.cumsum([self._letters[number] for number in numbers])
-        return list(zip([match.start(), *ends[:-1].tolist()], ends.tolist()))
+        ends = list(accumulate((self._letters[number] for number in numbers), initial=match.start()))
+        return list(zip(ends, ends[1:]))
 
 
 def plain(text: str) -> bool:
