@@ -20,7 +20,7 @@ from vericap.io.load import load as _load
 from vericap.metrics.registry import Wanted, resolve
 from vericap.run.compare import LEVEL, Comparison, compare_samples
 from vericap.run.engine import Run
-from vericap.run.other_languages import foreign
+from vericap.run.other_languages import foreign, other_language
 from vericap.run.results import Result
 
 Captions = Any  # sequence, mapping, table, path of a file, or what `load` gave
@@ -270,8 +270,13 @@ def check(
     beside: dict[str, Any] = {"image_names": [Path(image) if isinstance(image, str) else image], "ids": ["caption"]}
     samples, _ = calls.samples_of([caption], [given] if given else None, **beside)
     result = scorer.run.score(samples, explain=True)
-    for reason in result.problems:
-        raise InputError(reason.reason)
+    reasons = [reason for name in ASPECTS for reason in result.statistics[name].problems.values()]
+    if result.problems:
+        where = f"{image}: " if isinstance(image, str | Path) else ""
+        raise InputError(f"{where}{reasons[0] if reasons else result.problems[0].reason}")
+    if code := other_language(caption, lang):
+        result.warnings.append(f"the caption looks like another language ({code}); the verdict reads English alone")
+    _told(result)
     told = {name: result.explanations[name][0] for name in ("verdict", "fluency")}
     return checked(caption, {name: float(result[name][0]) for name in ASPECTS}, told["verdict"], told["fluency"])
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 import vericap
 from vericap.cli import main
-from vericap.core.errors import VericapError
+from vericap.core.errors import VericapError, VericapWarning
 from vericap.core.shipped import ROOT
 
 COFFEE = ROOT / "demo" / "photos" / "coffee.jpg"
@@ -41,6 +41,15 @@ def test_json_has_everything_with_regions(capsys: pytest.CaptureFixture[str]) ->
     assert [word["text"] for word in found["words"]] == FALSE.split()
     assert len(next(word for word in found["words"] if word["text"] == "cup")["region"]) == 4
     assert all(0 <= found[name] <= 1 for name in ("fidelity", "adequacy", "fluency", "verdict"))
+
+
+def test_a_caption_in_another_language_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(COFFEE), "Ein Hund schläft auf dem roten Sofa", "--cache", "off"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("vericap: the caption looks like another language (de)")
+    assert said.out.startswith("verdict")
+    with pytest.warns(VericapWarning, match="another language"):
+        vericap.check(COFFEE, "Ein Hund schläft auf dem roten Sofa", cache="off")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 
 
@@ -35,14 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from vericap.api import check
-    from vericap.core.errors import InputError
+    from vericap.cli import flags
+    from vericap.core.errors import InputError, VericapWarning
     from vericap.core.paths import no_such_file
 
     if not args.image.exists():
+        if Path(args.caption).is_file():
+            raise InputError(
+                f'{args.image}: no image; the image comes first: vericap check {args.caption} "{args.image}"'
+            )
         raise InputError(no_such_file(args.image))
     if args.image.is_dir():
         raise InputError(f"{args.image}: is a folder; name one image, or judge many with `vericap score`")
-    found = check(args.image, args.caption, references=args.references, lang=args.lang, cache=args.cache)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", VericapWarning)
+        found = check(args.image, args.caption, references=args.references, lang=args.lang, cache=args.cache)
+    for warning in told:
+        print(f"vericap: {flags(str(warning.message))}", file=sys.stderr)
     if args.json:
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
     else:

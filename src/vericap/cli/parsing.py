@@ -67,6 +67,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line instead of the list of all options."""
+        message = message.replace("arguments: -- ", "arguments: ")  # our own mark, see `rearranged`
         hint = "".join(self._hints(message.partition("unrecognized arguments: ")[2].split()))
         self.exit(2, f"{self.prog}: {message}{hint} (`{self.prog} --help` lists the options)\n")
 
