@@ -160,6 +160,17 @@ def test_parquet_keeps_types_and_bytes_of_images(tmp_path: Path) -> None:
     assert found.to_pylist() == [table.to_pylist()[1], table.to_pylist()[0]]
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_text_formats_hold_the_paths_of_images(tmp_path: Path, kind: str) -> None:
+    images = [{"bytes": b"\xff\xd8", "path": "a.jpg"}, None]
+    table = pa.table({"image": images, "raw": [b"\xff", b"\xfe"], "caption": ["a dog runs", "two cats"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    filtered(tmp_path / "in.parquet", tmp_path / f"kept.{kind}", "words>=2")
+    text = (tmp_path / f"kept.{kind}").read_text()
+    assert "a.jpg" in text
+    assert "xff" not in text
+
+
 def test_cleaning_keeps_the_original(tmp_path: Path) -> None:
     source, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     source.write_text(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -62,10 +64,37 @@ def test_folder_of_photos_with_captions_beside(tmp_path: Path) -> None:
         (place / f"{key}.png").write_bytes(PHOTOS[key])
         (place / f"{key}.txt").write_text(TEXTS[key] + "\n")
     (tmp_path / "lonely.png").write_bytes(PHOTOS["a"])
+    (tmp_path / "below" / "alone.txt").write_text("a bird")
     loaded = load(tmp_path)
+    assert "1 text file(s) have no photo beside them" in loaded.notes[0]
     assert {s.id: s.candidate for s in loaded.samples} == {"a": "a dog runs", "below/b": "two cats sleep"}
     assert [pixels(s) for s in loaded.samples] == [10, 200]
     assert "lonely: has no caption" in str(loaded.problems[0])
+
+
+def test_image_folder_with_splits(tmp_path: Path) -> None:
+    for split, key in (("train", "a"), ("validation", "b")):
+        (tmp_path / "data" / split).mkdir(parents=True)
+        (tmp_path / "data" / split / "0.png").write_bytes(PHOTOS[key])
+        (tmp_path / "data" / split / "metadata.csv").write_text(f"file_name,text\n0.png,{TEXTS[key]}\n")
+    found = samples(tmp_path / "data")
+    assert [(s.candidate, pixels(s)) for s in found] == [("a dog runs", 10), ("two cats sleep", 200)]
+    assert found[0].image != found[1].image
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"neither photos with a \.txt or \.json beside them nor a metadata\.csv"):
+        load(tmp_path / "empty")
+
+
+def test_names_with_dots_in_a_tar_are_told(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for name in ("a.png", "a.txt", "a.seg.png", "b.1.png", "b.1.txt", "readme.md"):
+            data = PHOTOS["a"] if name.endswith("png") else b"a dog runs"
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    loaded = load(tmp_path / "x.tar")
+    assert [s.id for s in loaded.samples] == ["a"]
+    assert [problem.record for problem in loaded.problems] == ["b.1.png"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

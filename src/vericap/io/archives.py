@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ def read_tar(unit: Unit, fields: Fields) -> Content:
     """Samples of a piece of a tar file."""
     found = Content(raw=[])
     groups: dict[str, dict[str, Any]] = {}
+    unknown: dict[str, str] = {}  # names that no sample has, because of a dot in them
     with open(unit.path, "rb") as stream:
         for member in _members(unit.path, unit.start, unit.stop, unit.name):
             reason = refused(member)
@@ -85,6 +86,11 @@ def read_tar(unit: Unit, fields: Fields) -> Content:
             elif _of_sample(ending):
                 stream.seek(member.offset_data)
                 groups.setdefault(key, {})[ending] = stream.read(member.size)
+            elif _of_sample(os.path.splitext(ending)[1]):
+                unknown.setdefault(key, member.name)
+    for key in unknown.keys() - groups.keys():
+        reason = "is of no sample: names of a tar end at their first dot, as WebDataset reads them; rename the files"
+        found.problems.append(Problem(shown(unknown[key]), reason, unit.name))
     for number, (key, parts) in enumerate(groups.items(), unit.first):
         _add(found, key, parts, f"sample {number} ({shown(key)})", unit.name, fields)
     return found
@@ -201,7 +207,7 @@ def _folder_unit(folder: Path, names: list[str], first: int) -> Unit:
 def _samples(folder: Path) -> Iterator[str]:
     """Files of samples, those of one sample on one line: name, then endings."""
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        _sort(folders)
         groups: dict[str, list[str]] = {}
         for name in sorted(files):
             stem, ending = os.path.splitext(name)
@@ -221,9 +227,39 @@ def is_sample_folder(folder: Path) -> bool:
     )
 
 
-def metadata_of(folder: Path) -> Path | None:
-    """The metadata file of a Hugging Face ImageFolder."""
-    names: Iterable[str] = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
+def lonely_texts(folder: Path) -> list[str]:
+    """What to say of captions without a photo beside them; there may be other texts in a folder, so it is no error."""
+    found = []
+    for root, folders, files in os.walk(folder):
+        _sort(folders)
+        photos = {os.path.splitext(name)[0] for name in files if os.path.splitext(name)[1].lower() in PHOTOS}
+        texts = (name for name in sorted(files) if name.endswith((".txt", ".caption")) and not name.startswith("."))
+        found += [os.path.join(root, name) for name in texts if os.path.splitext(name)[0] not in photos]
+    if not found:
+        return []
+    return [f"{len(found)} text file(s) have no photo beside them and are not read: {', '.join(found[:3])}"]
+
+
+def metadata_of(folder: Path) -> list[Path]:
+    """The metadata files of a Hugging Face ImageFolder: its own, or those of its splits below."""
+    if (own := _metadata(folder)) is not None:
+        return [own]
+    if is_sample_folder(folder):
+        return []
+    found = []
+    for root, folders, _ in os.walk(folder):
+        _sort(folders)
+        found += [file for file in [_metadata(Path(root))] if file is not None]
+    return found
+
+
+def _sort(folders: list[str]) -> None:
+    """In which order `os.walk` goes on, and where not."""
+    folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+
+def _metadata(folder: Path) -> Path | None:
+    names = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 

@@ -25,6 +25,39 @@ def as_table(content: Content, rows: Sequence[int]) -> pyarrow.Table:
     return pa.table(columns) if columns else pa.table({"": pa.nulls(len(rows))}).select([])
 
 
+def holds_bytes(kind: Any) -> bool:
+    """Whether cells of a type are bytes, or hold some: images as `datasets` keeps them."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return any(holds_bytes(kind.field(place).type) for place in range(kind.num_fields))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return holds_bytes(kind.value_type)
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def without_bytes(cells: Any) -> Any:
+    """A column as formats of text can hold it: of images their paths alone; None where nothing is left.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> without_bytes(pa.array([{"bytes": b"...", "path": "a.jpg"}])).to_pylist(), without_bytes(pa.array([b"..."]))
+    ([{'path': 'a.jpg'}], None)
+    """
+    import pyarrow as pa
+
+    if not holds_bytes(cells.type):
+        return cells
+    if not pa.types.is_struct(cells.type):
+        return None
+    whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    names = [field.name for field in cells.type if not holds_bytes(field.type)]
+    if not names:
+        return None
+    return pa.StructArray.from_arrays([whole.field(name) for name in names], names, mask=whole.is_null())
+
+
 def column(cells: list[Any]) -> Any:
     """Cells as an Arrow array: of one type where they have one, else each as JSON text."""
     import pyarrow as pa

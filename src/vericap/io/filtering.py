@@ -151,6 +151,7 @@ class Filtering:
 
     def _run(self, output: str | Path | None, rejected: str | Path | None, resume: str | None) -> Outcome:
         self.outcome.note(self.source.problems)
+        self.outcome.notes += self.source.notes
         if output is not None and Path(output).suffix.lower() == ".npy" and "uid" not in self.names:
             raise InputError(
                 f"{output}: a DataComp list needs a column 'uid'; {self.source.name} has {_listed(self.names)}"

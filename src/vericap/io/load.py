@@ -192,7 +192,9 @@ class Summary:
 
     def notes(self, source: Input) -> list[str]:
         """What a user should know."""
-        found = [f"{source.name}: no ids; records are numbered from 1"] if source.mode == "number" else []
+        found = list(source.notes)
+        if source.mode == "number":
+            found.append(f"{source.name}: no ids; records are numbered from 1")
         if source.references is not None:
             unused = source.references.count - self.matched
             if unused > 0:

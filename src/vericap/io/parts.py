@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from vericap.core.errors import InputError
-from vericap.io.columns import fitted, unified
-from vericap.io.write import SIGNATURES, cell_of, csv_line, json_lines, records_of, replacing, table_of
+from vericap.io.columns import fitted, holds_bytes, unified, without_bytes
+from vericap.io.write import SIGNATURES, cell_of, csv_line, json_lines, replacing, table_of
 from vericap.run.results import Result
 from vericap.run.shards import Records, write_atomically
 
@@ -71,9 +71,10 @@ def columns_of(result: Result) -> dict[str, Any]:
 
 
 def passed_on(records: Records, wanted: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
-    """Columns of the input under their names; where the result has one of that name it is called `input.NAME`."""
-    import pyarrow as pa
+    """Columns of the input under their names; where the result has one of that name it is called `input.NAME`.
 
+    Images are passed on where they are named; formats of text hold their paths.
+    """
     if not wanted:
         return {}
     table = records.columns
@@ -83,23 +84,9 @@ def passed_on(records: Records, wanted: Sequence[str], taken: Sequence[str]) -> 
         names = [name for name in wanted if name in names]
     else:
         names = [
-            name for name in names if not _images(table.schema.field(name).type) and name not in ("id", "candidate")
+            name for name in names if not holds_bytes(table.schema.field(name).type) and name not in ("id", "candidate")
         ]
-    held = (pa.types.is_binary, pa.types.is_large_binary)
-    return {
-        (f"input.{name}" if name in taken else name): table.column(name)
-        for name in names
-        if not any(test(table.schema.field(name).type) for test in held)
-    }
-
-
-def _images(kind: Any) -> bool:
-    """Bytes, alone or as `datasets` keeps images: not passed on unless named."""
-    import pyarrow as pa
-
-    if pa.types.is_struct(kind):
-        return any(_images(kind.field(place).type) for place in range(kind.num_fields))
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return {(f"input.{name}" if name in taken else name): table.column(name) for name in names}
 
 
 def _writer(ending: str, table: Mapping[str, Any], *, header: bool) -> Callable[[Path], None]:
@@ -157,14 +144,9 @@ def cells_of(values: Any) -> list[Any]:
         found = values.tolist()
         return [None if cell != cell else cell for cell in found] if values.dtype.kind == "f" else found
     if hasattr(values, "to_pylist"):
-        return [row["c"] for row in records_of(_one_column(values))]
+        plain = without_bytes(values)
+        return [None] * len(values) if plain is None else list(plain.to_pylist())
     return list(values)
-
-
-def _one_column(values: Any) -> pyarrow.Table:
-    import pyarrow as pa
-
-    return pa.table({"c": values})
 
 
 def _arrow(table: Mapping[str, Any]) -> pyarrow.Table:

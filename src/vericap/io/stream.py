@@ -83,6 +83,7 @@ class Input:
     references: References | None = None
     beside: bool = True  # whether images may lie beside the input, or anywhere by an absolute name
     problems: list[Problem] = field(default_factory=list)  # met while planning
+    notes: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)  # every file that is read
     parallel: bool = False  # captions are lines, numbered
     spool: Path | None = None
@@ -284,11 +285,15 @@ def _add(found: Input, name: str, spool: Path, format: str | None, encoding: str
 
 def _add_folder(found: Input, folder: Path, spool: Path, format: str | None, encoding: str, records: int) -> str:
     metadata = archives.metadata_of(folder)
-    if metadata is not None:
-        return _add(found, str(metadata), spool, format, encoding, records)
+    if metadata:
+        return "+".join(_add(found, str(file), spool, format, encoding, records) for file in metadata)
     if not archives.is_sample_folder(folder):
-        raise InputError(f"{folder}: is a folder, not a file, without photos that have a .txt or .json beside them")
+        raise InputError(
+            f"{folder}: is a folder, not a file, and holds neither photos with a .txt or .json beside them nor a "
+            "metadata.csv, .jsonl or .parquet; name a file, or a pattern: 'folder/*.parquet'"
+        )
     new = list(archives.folder_units(folder, records=records))
+    found.notes += archives.lonely_texts(folder)
     found.units += new
     found.paths.append(str(folder))
     stamp = blake2b(digest_size=32)

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from vericap.core.errors import InputError, Problem
 from vericap.core.metric import Metric
 from vericap.core.settings import Settings
-from vericap.io.columns import as_text, fitted, unified
+from vericap.io.columns import as_text, fitted, unified, without_bytes
 from vericap.run.results import Result
 
 if TYPE_CHECKING:
@@ -255,11 +255,12 @@ def join_parquet(parts: Sequence[Path], target: Path, signatures: Mapping[str, s
 
 
 def records_of(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Rows as plain dicts that JSON can hold: bytes are left out, dates are text."""
+    """Rows as plain dicts that JSON can hold: bytes are left out, of images the path stays; dates are text."""
     import pyarrow as pa
 
-    keep = [f.name for f in table.schema if not (pa.types.is_binary(f.type) or pa.types.is_large_binary(f.type))]
-    found: list[dict[str, Any]] = table.select(keep).to_pylist()
+    kept = {name: without_bytes(table.column(name)) for name in table.column_names}
+    columns = {name: cells for name, cells in kept.items() if cells is not None}
+    found: list[dict[str, Any]] = pa.table(columns).to_pylist() if columns else [{} for _ in range(table.num_rows)]
     return found
 
 

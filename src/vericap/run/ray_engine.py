@@ -159,10 +159,10 @@ class RayExecutor:
                 yield _outcome(waiting.pop(turn - 1))
 
     def _attempts(self) -> Any:
-        """The counter, on the driver's node as long as that has room: it is not to go with a worker's node."""
+        """The counter, on the driver's node and nowhere else: with a worker's node it would lose its counts."""
         here = self._ray.get_runtime_context().get_node_id()
         kind = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Attempts)
-        return kind.options(scheduling_strategy=_affinity()(here, soft=True)).remote()
+        return kind.options(scheduling_strategy=_affinity()(here, soft=False)).remote()
 
     def _pipeline(self, work: Callable[[Any], Any], items: list[dict[str, Any]], attempts: Any) -> Any:
         """One block per shard: what is scheduled, and done again, is a shard."""
