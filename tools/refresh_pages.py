@@ -25,7 +25,7 @@ from vericap.metrics.cards import card_file
 from vericap.metrics.registry import metric_class
 
 TOP = Path(__file__).resolve().parent.parent
-PRINTED = ("docs/start.md", "docs/tour.md", "docs/verdict.md")
+PRINTED = ("docs/start.md", "docs/tour.md", "docs/compare.md", "docs/verdict.md")
 PAGES = ("README.md", "docs/which-metric.md", *PRINTED)
 EXPERT, CROWD, PASCAL = "flickr8k-expert/published", "flickr8k-cf/published", "pascal50s/consensus48"
 SEEN = "†"
