@@ -331,3 +331,26 @@ def test_a_long_json_list_is_read_item_by_item(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "x.json").write_text(json.dumps(rows)[:-30], encoding="utf-8")
     with pytest.raises(InputError, match="malformed JSON at line 1, column"):
         load(tmp_path / "x.json")
+
+
+def test_units_of_one_row_group_are_read_on_from_where_the_last_ended(tmp_path: Path) -> None:
+    rows = 400
+    table = pa.table({"id": [str(n) for n in range(rows)], "caption": [f"a dog {n}" for n in range(rows)]})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=rows)
+    with open_input(tmp_path / "x.parquet", records=30) as source:
+        for order in (range(14), range(0, 14, 2), reversed(range(14)), (3, 3, 1, 13, 5)):
+            for place in order:
+                found = [sample.id for sample in source.read(source.units[place]).samples]
+                assert found == [str(n) for n in range(30 * place, min(30 * place + 30, rows))]
+
+
+def test_a_large_row_group_is_not_held(tmp_path: Path) -> None:
+    images = [bytes([n % 256]) * 1_000_000 for n in range(300)]
+    table = pa.table({"id": list(map(str, range(300))), "caption": ["a dog"] * 300, "image": images})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=300, data_page_size=1, write_batch_size=1,
+                   use_dictionary=False, compression="none")  # fmt: skip
+    before = pa.total_allocated_bytes()
+    with open_input(tmp_path / "x.parquet", records=10) as source:
+        for unit in source.units:
+            assert len(source.read(unit)) == 10
+            assert pa.total_allocated_bytes() - before < 100_000_000

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import local
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +28,8 @@ BROKEN = (
     NotImplementedError,
     SystemError,
 )
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
+_STEPS = 8  # in which a unit is read
 _ROWS = 1000  # for each byte of a file, at the most: a file that says so of itself is a bomb
 
 
@@ -115,12 +119,58 @@ def _each(reader: Any) -> Iterator[Any]:
     return iter(reader)
 
 
+@dataclass
+class _Opened:
+    """A Parquet file of which some rows were read: the next unit goes on there, not at the start of its row group."""
+
+    key: tuple[str, int, int]
+    file: Any
+    batches: Iterator[Any]
+    row: int  # the first one that is not yet read
+    rest: list[Any]  # of the last batch
+
+    @classmethod
+    def at(cls, unit: Unit, key: tuple[str, int, int]) -> _Opened:
+        # A column of a row group may be gigabytes of images: it is read through a buffer, a part of a unit at a time.
+        file = pq.ParquetFile(unit.path, buffer_size=_BUFFER, pre_buffer=False)
+        groups, step = range(unit.group, file.metadata.num_row_groups), max(1, (unit.stop - unit.start) // _STEPS)
+        return cls(key, file, file.iter_batches(batch_size=step, row_groups=groups), int(unit.header[0]), [])
+
+    def rows(self, unit: Unit) -> pa.Table:
+        """The rows of a unit; what was read behind them is kept."""
+        found = []
+        while self.row < unit.stop:
+            batch = self.rest.pop() if self.rest else next(self.batches, None)
+            if batch is None:
+                break
+            low, high = max(unit.start - self.row, 0), min(unit.stop - self.row, len(batch))
+            if low < high:
+                found.append(batch.slice(low, high - low))
+            self.row += min(high, len(batch))
+            if high < len(batch):
+                self.rest.append(batch.slice(high))
+        return pa.Table.from_batches(found, self.file.schema_arrow)
+
+
+_opened = local()  # of this thread: one file
+
+
 def read_parquet(unit: Unit, fields: Fields) -> Content:
     """Rows of a Parquet file."""
-    with pq.ParquetFile(unit.path) as found:
-        groups = range(unit.group, found.metadata.num_row_groups)
-        batches = _cut(found.iter_batches(batch_size=RECORDS, row_groups=groups), unit)
-        return of_table(pa.Table.from_batches(batches, found.schema_arrow), unit, fields)
+    state = os.stat(unit.path)
+    key = (unit.path, state.st_mtime_ns, state.st_size)
+    known: _Opened | None = getattr(_opened, "file", None)
+    _opened.file = None  # whatever happens on the way
+    if known is None or known.key != key or known.row > unit.start:
+        if known is not None:
+            known.file.close()
+        known = _Opened.at(unit, key)
+    found = of_table(known.rows(unit), unit, fields)
+    if known.row < known.file.metadata.num_rows:
+        _opened.file = known
+    else:
+        known.file.close()
+    return found
 
 
 def read_arrow(unit: Unit, fields: Fields) -> Content:
