@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     settings = common.settings(args)
     rejected = None if args.rejected == "none" or args.dry_run else args.rejected or rejected_name(args.output)
-    with open_input(args.input, args.references, **common.reading(args), records=PIECE) as source:
+    how = {**common.reading(args), "records": PIECE, "workers": args.workers}
+    with open_input(args.input, args.references, **how) as source:
         if not args.dry_run:
             check_outputs(args.output, rejected, [*source.paths, *named_files(settings)])
         filtering = Filtering(source, wish(args), settings)

@@ -16,6 +16,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,7 +26,7 @@ from vericap.core.errors import VericapError
 from vericap.core.samples import Sample
 from vericap.core.score import Score
 from vericap.io.load import read_all
-from vericap.io.scoring import FileRun, Finished, Output, Request
+from vericap.io.scoring import FileRun, Finished, Output, Request, shared_look
 from vericap.io.stream import Input, open_input
 from vericap.io.units import RECORDS
 from vericap.io.write import named_files, write_problems, write_result
@@ -104,13 +105,21 @@ def run(args: argparse.Namespace) -> int:
     beside = named_files(run.settings, run.metrics)
     output = Output.of(args.output, [args.candidates, *args.references, *beside])
     common.check_figures(args)
-    with open_input(args.candidates, args.references, **common.reading(args), records=args.shard_records) as source:
+    with _opened(args, output) as source:
         if args.output:
             Output.of(args.output, source.paths)
         apart = args.resume is not None or args.shard or output.parts or args.output == "-" or args.engine == "ray"
         if apart or len(source.units) > WHOLE:
             return _in_shards(args, run, source, output)
         return _whole(args, run, source)
+
+
+def _opened(args: argparse.Namespace, output: Output) -> Input:
+    """The input; of the shares of a run one looks through it, and tells the others what it found."""
+    how = {**common.reading(args), "records": args.shard_records, "workers": args.workers}
+    shared = shared_look(output, args.resume) if args.shard else nullcontext(None)
+    with common.working(args, "looking at the input"), shared as known:
+        return open_input(args.candidates, args.references, **how, known=known)
 
 
 # --- all at once ------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from vericap.io.write import check_not_input, check_output
 from vericap.metrics.registry import resolve
 from vericap.run import processes
 from vericap.run.engine import Run
-from vericap.run.manifest import BEGINNING, Manifest, identity, locked
+from vericap.run.manifest import BEGINNING, INPUT, LOOK, Manifest, identity, locked
 from vericap.run.results import Result
 from vericap.run.shards import Job, Scoring, Settled, judged, read_record
 from vericap.run.states import load
@@ -257,24 +257,40 @@ def complete(folder: Path, output: Output, outcome: Outcome, manifest: Manifest)
 @contextmanager
 def _state(request: Request) -> Iterator[Path]:
     """The folder of a run's state; a temporary one where nothing can be resumed."""
-    output = request.output
-    if request.resume:
-        folder = Path(request.resume)
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"`resume={folder}`: is a file; name a folder for the run's state")
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-    elif output.folder is not None:
-        yield output.folder
-    elif output.file is not None:
-        folder = output.file.with_name(f"{output.file.name}.state")
-        folder.mkdir(exist_ok=True)
-        yield folder
+    found = state_folder(request.output, request.resume)
+    if found is not None:
+        yield found
     elif request.resume is not None or request.shard is not None:
         raise VericapError("there is no output beside which the run's state could lie; name a folder with `resume=DIR`")
     else:
         with TemporaryDirectory(prefix="vericap-") as name:
             yield Path(name)
+
+
+def state_folder(output: Output, resume: str | None) -> Path | None:
+    """The folder of a run's state, made where it is not there: the one that is named, or beside the output."""
+    if resume:
+        folder = Path(resume)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"`resume={folder}`: is a file; name a folder for the run's state")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    if output.folder is not None or output.file is None:
+        return output.folder
+    folder = output.file.with_name(f"{output.file.name}.state")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def shared_look(output: Output, resume: str | None) -> Iterator[Path | None]:
+    """For processes that share a run: the file in which the first one keeps what it finds; the others wait for it."""
+    folder = state_folder(output, resume)
+    if folder is None:
+        yield None
+        return
+    with locked(folder, LOOK, wait=True):
+        yield folder / INPUT
 
 
 def _signatures(source: Input, run: Run) -> dict[str, str]:

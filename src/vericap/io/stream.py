@@ -13,6 +13,7 @@ ending are in `vericap.io.write`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -27,8 +28,9 @@ from vericap.core.samples import Sample
 from vericap.core.typing import Array
 from vericap.io import archives, documents, units
 from vericap.io.columns import as_table
-from vericap.io.files import InputFile, expand, open_file
+from vericap.io.files import expand, open_file
 from vericap.io.identity import Identity, make_sample, mode_of
+from vericap.io.planning import How, plan_files, units_of
 from vericap.io.records import PLAIN, Fields, Record, each_caption
 from vericap.io.references import Gathered, References
 from vericap.io.units import RECORDS, Content, Unit
@@ -224,6 +226,8 @@ def open_input(
     beside: bool = True,
     records: int = RECORDS,
     spool: Path | None = None,
+    workers: int = 1,
+    known: Path | None = None,
 ) -> Input:
     """Plan the reading of an input.
 
@@ -237,6 +241,9 @@ def open_input(
     beside : whether relative names of images are looked for beside the input, and absolute ones taken.
     records : in a unit, at the most.
     spool : folder for what must be unpacked first; by default a temporary one, which `close` removes.
+    workers : processes that look through many large files.
+    known : a file that keeps what was found, for others who read the same input; files whose size or time of change
+        is another one are looked at again.
 
     Examples
     --------
@@ -254,7 +261,7 @@ def open_input(
     names = [name for path in ([paths] if isinstance(paths, str | Path) else paths) for name in expand(path)]
     found = Input(", ".join(map(str, names[:3])) + (" ..." if len(names) > 3 else ""), [], "", fields)
     found.beside, found._temporary, found.spool = beside, temporary, spool
-    digests = [_add(found, name, spool, format, encoding, records) for name in names]
+    digests = _add(found, names, How(spool, format, encoding, fields, records), workers, known)
     found.parallel = all(unit.kind == "text" for unit in found.units) and bool(found.units)
     found.mode = mode_of(content_of(found.units[0], fields).records) if found.units else "id"
     if references:
@@ -272,21 +279,35 @@ def _joined(digests: list[str]) -> str:
     return blake2b("\n".join(digests).encode(), digest_size=32).hexdigest()
 
 
-def _add(found: Input, name: str, spool: Path, format: str | None, encoding: str, records: int) -> str:
-    """Add the units of a file or folder; its digest."""
-    folder = Path(name)
-    if name != "-" and folder.is_dir():
-        return _add_folder(found, folder, spool, format, encoding, records)
-    file = open_file(name, spool, format=format, encoding=encoding)
-    found.paths.append(name)
-    found.units += units_of(file, found.fields, found.problems, spool, records=records)
-    return file.digest
+def _add(found: Input, names: Sequence[str], how: How, workers: int, known: Path | None) -> list[str]:
+    """Add the units of files and folders; their digests."""
+    files = [file for name in names for file in _files_of(name)]
+    plain = [file for file in files if not _is_folder(file)]
+    planned = plan_files(plain, how, workers=workers, known=known)
+    digests = []
+    for file in files:
+        if _is_folder(file):
+            digests.append(_add_folder(found, Path(file), how.records))
+            continue
+        one = next(planned)
+        found.paths.append(file)
+        found.units += one.units
+        found.problems += one.problems
+        digests.append(one.digest)
+    return digests
 
 
-def _add_folder(found: Input, folder: Path, spool: Path, format: str | None, encoding: str, records: int) -> str:
-    metadata = archives.metadata_of(folder)
-    if metadata:
-        return "+".join(_add(found, str(file), spool, format, encoding, records) for file in metadata)
+def _is_folder(name: str) -> bool:
+    return name != "-" and os.path.isdir(name)
+
+
+def _files_of(name: str) -> list[str]:
+    """A file, a folder of samples, or the metadata files of an ImageFolder."""
+    return [str(file) for file in archives.metadata_of(Path(name))] or [name] if _is_folder(name) else [name]
+
+
+def _add_folder(found: Input, folder: Path, records: int) -> str:
+    """Add the samples of a folder; a digest of their names, sizes and times of change."""
     if not archives.is_sample_folder(folder):
         raise InputError(
             f"{folder}: is a folder, not a file, and holds neither photos with a .txt or .json beside them nor a "
@@ -306,31 +327,6 @@ def _add_folder(found: Input, folder: Path, spool: Path, format: str | None, enc
                     f"{stem}{ending}\0{state.st_size}\0{state.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
                 )
     return stamp.hexdigest()
-
-
-def units_of(
-    file: InputFile, fields: Fields, problems: list[Problem], spool: Path, *, references: bool = False,
-    records: int = RECORDS,
-) -> list[Unit]:  # fmt: skip
-    """The units of a file."""
-    if file.kind in ("jsonl", "text"):
-        return list(units.line_units(file, file.kind, records=records))
-    if file.kind in ("csv", "tsv"):
-        return list(units.csv_units(file, file.kind, fields, records=records))
-    if file.kind == "tar":
-        return list(archives.tar_units(file, records=records))
-    if file.kind in ("parquet", "arrow"):
-        from vericap.io import tables
-
-        plan = tables.parquet_units if file.kind == "parquet" else tables.arrow_units
-        return list(plan(file, fields, records=records))
-    laid = spool / f"{file.digest[:16]}-{'references' if references else 'candidates'}.lines"
-    if file.kind == "xlsx":
-        documents.laid_down(documents.sheet_records(file, fields, problems), laid)
-    else:
-        documents.laid_down(documents.json_records(file, fields, problems, references=references), laid)
-    spooled = replace(file, path=laid)
-    return list(units.line_units(spooled, "spooled", records=records))
 
 
 def read_references(

@@ -15,6 +15,7 @@ from vericap.run.shards import read_record, write_record
 
 NAME = "manifest.json"
 BEGINNING = "lock-begin"  # of several shares of a run only one clears the folder and writes the manifest
+INPUT, LOOK = "input.json", "lock-input"  # what the first share has found in the input; others wait for it
 _PART = "part"  # rows of a shard
 _PIECE = re.compile(  # what a run leaves, whole or half written; nothing else of a folder is ever removed
     r"\.?(survey|repeats|states|merged|merged-part|scored|bad|statistics|part)-\d{2,}(-\d{6})?"
@@ -112,7 +113,8 @@ class Manifest:
         for path in self._pieces():
             if parts or path.name.startswith(".") or not path.name.startswith(_PART):
                 path.unlink(missing_ok=True)
-        for path in [*self.folder.glob(f".{NAME}.*"), self.folder / f".{BEGINNING}"]:
+        beside = [self.folder / name for name in (f".{BEGINNING}", f".{LOOK}", INPUT)]
+        for path in [*self.folder.glob(f".{NAME}.*"), *self.folder.glob(f".{INPUT}.*"), *beside]:
             path.unlink(missing_ok=True)
 
 
