@@ -20,7 +20,15 @@ from vericap.train.words import training
 from vericap.train.words.boxes import PhotoBoxes, answering, centres, class_cells, read
 from vericap.train.words.export import weighed
 from vericap.train.words.network import CellsModule, WholeModule, log_odds
-from vericap.train.words.training import CellsOptions, CellsTask, Standard, WholeOptions, WholeTask, WordsData
+from vericap.train.words.training import (
+    CellsOptions,
+    CellsTask,
+    MeansData,
+    Standard,
+    WholeOptions,
+    WholeTask,
+    WordsData,
+)
 from vericap.train.words.vocabulary import Said, Vocabulary, said
 
 
@@ -152,7 +160,7 @@ def test_both_heads_learn_what_is_said_and_where(data: WordsData, tmp_path: Path
     prior = data.said.mean()
     classes = np.array([0 if data.said.table(np.array([0]))[0, entry] else 1 for entry in range(len(prior))])
     plan = TrainPlan(steps=60, warmup=5, validate=30, average=0.8, threads=1)
-    standards = {kind: Standard(data.maps.read(kind, data.rows)) for kind in maps.KINDS}
+    standards = {kind: Standard.of(data.maps.read(kind, data.rows)) for kind in maps.KINDS}
     model = CellsModule(prior, middle=3, last=3, hidden=16, space=8)
     task = CellsTask(model, CellsOptions(batch=8, rate=0.02, drawn=2), data, data, standards, classes, seed=0)
     state = Trainer(
@@ -163,7 +171,8 @@ def test_both_heads_learn_what_is_said_and_where(data: WordsData, tmp_path: Path
 
     means = data.maps.read("last", data.rows).mean(axis=1)
     whole = WholeModule(prior, width=3, hidden=16)
-    wholes = WholeTask(whole, WholeOptions(batch=8, rate=0.02), data, data, means, Standard(means), seed=0)
+    own = MeansData(means, data.rows, data.said)
+    wholes = WholeTask(whole, WholeOptions(batch=8, rate=0.02), [own], [8], [own], Standard.of(means), seed=0)
     state = Trainer(
         whole, [{"params": list(whole.parameters()), "lr": 0.02}], plan, tmp_path / "whole", quiet=True
     ).run(wholes.losses, wholes.validate)

@@ -263,11 +263,15 @@ def _described(
 ) -> dict[str, Any]:
     """Everything that decides the features' values."""
     known = {"backbone": name, "sha256": digest, "size": size, "levels": list(levels), "boxes": boxes, "most": most}
-    return {**known, "cells": _cells_digest()} if cells else known
+    return {**known, "cells": cells_digest()} if cells else known
 
 
-def _cells_digest() -> str:
-    (digest,) = (value for file, value in shipped.meta(CELLS_PART)["files"].items() if file.endswith(".safetensors"))
+def cells_digest() -> str:
+    """What the cells are: the digest of the file they came with first, for heads that were taught further since."""
+    meta = shipped.meta(CELLS_PART)
+    if "cells" in meta:
+        return str(meta["cells"])
+    (digest,) = (value for file, value in meta["files"].items() if file.endswith(".safetensors"))
     return str(digest)
 
 

@@ -23,10 +23,9 @@ KINDS = (*WORDS, *PHRASES)
 
 def logits(whole: WholeTask, cells: CellsTask) -> tuple[Tensor, Tensor]:
     """What both heads say of the dev photos: (photos, entries) each."""
-    whole.model.eval()
-    data = whole.dev
+    data = cells.dev
     with torch.no_grad():
-        first = whole.model(whole._standard(whole._means[data.rows]))
+        first = whole.logits(whole.dev[0])
         every = torch.arange(first.shape[1])
         parts = [
             pooled(cells.model.at_cells(cells._seen(data, rows).cells, every))

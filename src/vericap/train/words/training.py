@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from vericap.core.typing import Bools, Floats32, Ints
+from vericap.core.typing import Array, Bools, Floats32, Ints
 from vericap.train.data import Draw
 from vericap.train.maps import MapStore
 from vericap.train.trainer import Losses
@@ -35,12 +35,31 @@ class WordsData:
         return len(self.rows)
 
 
+@dataclass(frozen=True)
+class MeansData:
+    """Photos by the means of their final maps, with what captions say of them."""
+
+    means: Array  # of these and perhaps other photos
+    rows: Ints  # of the photos among the means
+    said: Said
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self, photos: Ints) -> Floats32:
+        return np.asarray(self.means[self.rows[photos]], dtype=np.float32)
+
+
 class Standard:
     """Means and deviations of channels."""
 
-    def __init__(self, values: Floats32) -> None:
+    def __init__(self, mean: Floats32, deviation: Floats32) -> None:
+        self.mean, self.deviation = mean, deviation
+
+    @classmethod
+    def of(cls, values: Floats32) -> Standard:
         rows = values.reshape(-1, values.shape[-1])
-        self.mean, self.deviation = rows.mean(axis=0), rows.std(axis=0) + np.float32(1e-3)
+        return cls(rows.mean(axis=0), rows.std(axis=0) + np.float32(1e-3))
 
     def __call__(self, values: Floats32) -> Tensor:
         return torch.from_numpy((values - self.mean) / self.deviation)
@@ -56,35 +75,43 @@ class WholeOptions:
 
 
 class WholeTask:
-    """Batches, loss and validation of the head of whole photos; `means` are those of all maps."""
+    """Batches, loss and validation of the head of whole photos; of every set of photos a share of each batch."""
 
     def __init__(
         self,
         model: WholeModule,
         options: WholeOptions,
-        train: WordsData,
-        dev: WordsData,
-        means: Floats32,
+        train: Sequence[MeansData],
+        shares: Sequence[int],
+        dev: Sequence[MeansData],
         standard: Standard,
         *,
         seed: int,
     ) -> None:
-        self.model, self.options, self.train, self.dev = model, options, train, dev
-        self._means, self._standard = means, standard
-        self._draw = Draw(len(train), options.batch, seed)
+        self.model, self.options, self.train, self.dev, self.standard = model, options, train, dev, standard
+        self._draws = [Draw(len(part), share, seed + n) for n, (part, share) in enumerate(zip(train, shares))]
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
-        rows = self._draw.batch(step)
-        means = self._standard(self._means[self.train.rows[rows]])
-        logits = self.model(means + self.options.noise * torch.randn_like(means))
-        return {"loss": said_loss(logits, self.train.said, rows)}
+        found = []
+        for part, draw in zip(self.train, self._draws):
+            rows = draw.batch(step)
+            means = self.standard(part.read(rows))
+            logits = self.model(means + self.options.noise * torch.randn_like(means))
+            found.append(said_loss(logits, part.said, rows) * len(rows))
+        return {"loss": torch.stack(found).sum() / sum(draw.size for draw in self._draws)}
+
+    def logits(self, part: MeansData) -> Tensor:
+        """What the head says of photos (photos, entries)."""
+        self.model.eval()
+        found: Tensor = self.model(self.standard(part.read(np.arange(len(part)))))
+        self.model.train()
+        return found
 
     def validate(self) -> dict[str, float]:
-        """`agreement` is the loss on dev photos with its sign turned, so that more is better."""
-        self.model.eval()
-        logits = self.model(self._standard(self._means[self.dev.rows]))
-        self.model.train()
-        return {"agreement": -float(said_loss(logits, self.dev.said, np.arange(len(self.dev))))}
+        """`agreement` is the loss on dev photos with its sign turned, so that more is better: the mean over sets."""
+        lost = [float(said_loss(self.logits(part), part.said, np.arange(len(part)))) for part in self.dev]
+        each = {f"dev_{n}": -value for n, value in enumerate(lost)} if len(lost) > 1 else {}
+        return {"agreement": -float(np.mean(lost)), **each}
 
 
 def said_loss(logits: Tensor, said: Said, rows: Ints) -> Tensor:
