@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import vericap
 from vericap.core.errors import UnknownName, VericapError
-from vericap.metrics.cards import card, set_card
-from vericap.metrics.registry import ALIASES, METRICS, SETS, _plain, canonical, make, metric_class, resolve
+from vericap.metrics.cards import card, set_card, tells
+from vericap.metrics.registry import ALIASES, METRICS, SETS, _plain, canonical, make, resolve
 
 CANDIDATES = ["a dog runs on grass", "two cats sleep on a bed"]
 REFERENCES = [["a dog is running on the grass", "the dog runs"], ["two cats are asleep on the bed", "cats on a bed"]]
@@ -91,7 +91,7 @@ def test_sets_have_cards(name: str) -> None:
     assert text.startswith(f"# {canonical(name)}: a set of {len(members)} metrics\n\n")
     assert len(text.splitlines()[2]) > 30  # what it is for
     for member in members:
-        assert f"| `{member}` | {metric_class(member).title} |" in text
+        assert f"| `{member}` | {tells(member)} |" in text
 
 
 def test_the_card_of_a_family_follows_the_set() -> None:
