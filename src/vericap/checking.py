@@ -47,8 +47,8 @@ class Check:
         """Plain data for JSON."""
         found: dict[str, Any] = {"caption": self.caption, **{name: round(getattr(self, name), 4) for name in ASPECTS}}
         found["words"] = [_plain(word, "text", "start", "end", "support", "source", "region") for word in self.words]
-        found["sentences"] = [_plain(one, "text", "start", "end", "support") for one in self.sentences]
-        found["missing"] = [_plain(one, "text", "weight", "source", "region") for one in self.missing]
+        found["sentences"] = [_plain(sentence, "text", "start", "end", "support") for sentence in self.sentences]
+        found["missing"] = [_plain(content, "text", "weight", "source", "region") for content in self.missing]
         found["not_supported"] = [self.caption[start:end] for start, end in self.not_supported]
         return {**found, "notes": list(self.notes)} if self.notes else found
 
@@ -60,7 +60,7 @@ class Check:
         lines.append(self._marked(colour))
         doubted = list(dict.fromkeys(self.caption[start:end] for start, end in self.not_supported))
         lines += [f"not supported: {', '.join(doubted[:_SHOWN])}"] if doubted else []
-        lines += [f"left out: {', '.join(one.text for one in self.missing[:_SHOWN])}"] if self.missing else []
+        lines += [f"left out: {', '.join(content.text for content in self.missing[:_SHOWN])}"] if self.missing else []
         return "\n".join([*lines, *self.notes[:1]])
 
     def _marked(self, colour: bool) -> str:
@@ -81,7 +81,7 @@ class Check:
             f"<td><progress max='1' value='{getattr(self, name):.3f}'></progress></td></tr>"
             for name in ("verdict", *ASPECTS[:3])
         )
-        missing = ", ".join(escape(one.text) for one in self.missing[:_SHOWN])
+        missing = ", ".join(escape(content.text) for content in self.missing[:_SHOWN])
         left_out = f"<p>left out: {missing}</p>" if missing else ""
         return f"<table>{rows}</table><p>{_html(self.caption, self.not_supported)}</p>{left_out}"
 

@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
     if args.captions:
         write_rows(found.captions_table(), args.captions, found.signatures)
     diagnosis = found.diagnosis if args.strict or not args.quiet else {}
-    suspicious = {name: [one for one in own if one.suspicious] for name, own in diagnosis.items()}
-    habits = {name: [one for one in own if not one.suspicious] for name, own in diagnosis.items()}
+    suspicious = {name: [finding for finding in own if finding.suspicious] for name, own in diagnosis.items()}
+    habits = {name: [finding for finding in own if not finding.suspicious] for name, own in diagnosis.items()}
     told = [*(f"suspicious: {text}" for text in _lines(suspicious)), *map(str, verdicts)]
     for text in told:
         # Under a table that people read; beside one that a program reads.

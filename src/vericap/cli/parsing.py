@@ -139,7 +139,7 @@ class Parser(argparse.ArgumentParser):
             return (action, word[2:]) if action is not None and action.nargs != 0 else (None, None)
         if f"{name}s" in known:  # --reference, --metric, --image
             return known[f"{name}s"], value if sign else None
-        near = {id(known[one]): known[one] for one in known if one.startswith(name)}
+        near = {id(known[option]): known[option] for option in known if option.startswith(name)}
         return (next(iter(near.values())) if len(near) == 1 else None), value if sign else None
 
     def _give_back(self, found: Words) -> None:
@@ -186,4 +186,4 @@ def _is_metric(word: str) -> bool:
     """Whether a word after the first name of a metric is one more."""
     from vericap.metrics.registry import SETS, canonical, known, split
 
-    return all(known(one) or canonical(one) in SETS for one in split(word)) if split(word) else False
+    return all(known(metric) or canonical(metric) in SETS for metric in split(word)) if split(word) else False

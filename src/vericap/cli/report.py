@@ -50,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
     paths, names = label(args.systems)
     loaded = dict(zip(names, load_systems(paths, args.references, **common.reading(args))))
     content = _stored(args, loaded) or _scored(args, loaded)
-    content.notes += [f"{name}: {text}" for name, one in loaded.items() for text in [*one.warnings, *one.notes]]
-    problems = [problem for one in loaded.values() for problem in one.problems]
+    content.notes += [
+        f"{name}: {text}" for name, system in loaded.items() for text in [*system.warnings, *system.notes]
+    ]
+    problems = [problem for system in loaded.values() for problem in system.problems]
     content.problems = [str(problem) for problem in problems]
     written = write_site(
         content, args.output, title=args.title, copy_photos=args.copy_photos, show_progress=not args.quiet
@@ -76,7 +78,7 @@ def _scored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content:
     """Captions that are scored now."""
     settings = common.settings(args)
     if not args.metrics:
-        samples = [sample for one in loaded.values() for sample in one.samples]
+        samples = [sample for system in loaded.values() for sample in system.samples]
         carried = any(sample.photo is not None for sample in samples)
         args.metrics, said = default_metrics(samples, lang=args.lang, images=settings.shows_images or carried)
         if not args.metrics:
@@ -85,7 +87,7 @@ def _scored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content:
         if not args.quiet:
             common.say(f"note: {said}")
     run = Run(resolve(args.metrics, code=True, lang=args.lang), settings)
-    systems = {name: run.name_images(one.samples) for name, one in loaded.items()}
+    systems = {name: run.name_images(system.samples) for name, system in loaded.items()}
     return of_run(systems, run, resamples=args.resamples)
 
 
@@ -93,11 +95,11 @@ def _stored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content | No
     """Scores that the inputs hold, where nobody asks for others."""
     if args.metrics:
         return None
-    columns = {name: one.columns(("all",), ()) for name, one in loaded.items()}
+    columns = {name: system.columns(("all",), ()) for name, system in loaded.items()}
     if not all(scored_columns(own) for own in columns.values()):
         return None
     settings = common.settings(args)
-    systems = {name: (named(one, settings.images is not None), columns[name]) for name, one in loaded.items()}
+    systems = {name: (named(system, settings.images is not None), columns[name]) for name, system in loaded.items()}
     return of_stored(systems, images=settings.images, lang=args.lang)
 
 

@@ -89,14 +89,14 @@ def _chosen(args: argparse.Namespace, choices: Choices, chosen: Sequence[Experim
     from vericap.reproduce.page import attempt, keep
 
     everything, failed = Outcome([]), 0
-    for one in chosen:
-        found = attempt(one, choices, args.figures, alone=len(chosen) == 1)
+    for experiment in chosen:
+        found = attempt(experiment, choices, args.figures, alone=len(chosen) == 1)
         if isinstance(found, str):
             failed += 1
-            common.say(f"{one.name}: {flags(found)}")
+            common.say(f"{experiment.name}: {flags(found)}")
             continue
         if args.resume:
-            keep(one, found, args.resume / KEPT)
+            keep(experiment, found, args.resume / KEPT)
         _print(args, found)
         everything.tables += found.tables
     if args.output is not None and everything.tables:

@@ -151,7 +151,7 @@ def _whole(args: argparse.Namespace, run: Run, source: Input) -> int:
     _tell(args, result.corpus, {**result.summary()}, findings, [str(problem) for problem in problems], worst)
     _say(args, result.warnings, result.notes, findings)
     common.report_problems(problems)
-    return 1 if problems or (args.strict and any(one.suspicious for one in findings)) else 0
+    return 1 if problems or (args.strict and any(finding.suspicious for finding in findings)) else 0
 
 
 def _columns(args: argparse.Namespace) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output
             worst = Worst(judged, captions, range(len(captions)), run.explain(captions, states=states))
         work.finish()
         tell(args, work.outcome, findings, worst)
-        suspicious = any(one.suspicious for one in findings)
+        suspicious = any(finding.suspicious for finding in findings)
         return 1 if work.outcome.problems or source.problems or (args.strict and suspicious) else 0
 
 
@@ -237,7 +237,7 @@ def _tell(
         if args.x100:
             summary["scores"] = {name: score.times100().as_dict() for name, score in corpus.items()}
             summary["x100"] = True
-        beside = {"problems": problems, "diagnosis": [one.as_dict() for one in findings]}
+        beside = {"problems": problems, "diagnosis": [finding.as_dict() for finding in findings]}
         named = {"worst": worst.records()} if worst is not None else {}
         print(json.dumps({**summary, **beside, **named}, ensure_ascii=False, indent=2))
         return
@@ -253,7 +253,7 @@ def _say(args: argparse.Namespace, warnings: list[str], notes: list[str], findin
         return
     for text in warnings:
         common.say(f"warning: {text}")
-    for text in [*notes, *_lines([one for one in findings if not one.suspicious])]:
+    for text in [*notes, *_lines([finding for finding in findings if not finding.suspicious])]:
         common.say(f"note: {text}")
 
 

@@ -151,7 +151,7 @@ class Table(Renders):
             if cell.value is None or cell.value != cell.value:
                 return None
             beside = (cell.spread, cell.gap, cell.bounds)
-            return self.shown(cell) if any(one is not None for one in beside) else self._plain(cell.value)
+            return self.shown(cell) if any(extra is not None for extra in beside) else self._plain(cell.value)
         if isinstance(cell, Interval):
             return None if cell.low != cell.low else self.shown(cell)
         return cell

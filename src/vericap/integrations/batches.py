@@ -148,7 +148,9 @@ class BatchScorer:
     def _scores(self, judge: Judge, rows: Rows, state: State) -> dict[str, Array]:
         """New columns; a metric that saw no record has one too."""
         labels = tuple(judge.sources.metrics)
-        names = dict.fromkeys([*labels, *(one.name for one in judge.sources.of.values() if one.kind == "metric")])
+        names = dict.fromkeys(
+            [*labels, *(column.name for column in judge.sources.of.values() if column.kind == "metric")]
+        )
         found = {name: state.columns.get(name, np.full(len(rows), np.nan)) for name in names}
         if self.problem:
             why = [sample.problem or state.unjudged(row, labels) for row, sample in enumerate(rows.samples)]

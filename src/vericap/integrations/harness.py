@@ -86,7 +86,7 @@ def _references(found: Mapping[str, Any]) -> list[str]:
 def _listed(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
-    return [str(one) for one in value] if isinstance(value, Sequence) else []
+    return [str(text) for text in value] if isinstance(value, Sequence) else []
 
 
 def _last(responses: Any) -> str:

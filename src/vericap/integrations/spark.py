@@ -44,7 +44,9 @@ class MapInPandas:
         """New columns with their Spark types, for an input with such columns."""
         own = BatchFilter(self.keep, **self.options)
         sources = Sources(own._keep, registry.make, registry.names(), list(names))
-        scores = dict.fromkeys([*sources.metrics, *(one.name for one in sources.of.values() if one.kind == "metric")])
+        scores = dict.fromkeys(
+            [*sources.metrics, *(column.name for column in sources.of.values() if column.kind == "metric")]
+        )
         original = [(f"{own.caption}.original", "string")] if own.clean else []
         return [*original, *((name, "double") for name in scores)]
 

@@ -82,15 +82,15 @@ class Mean(Metric):
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
         states = state or [part.prepare(batch) for part in self.parts]
         found = [part.statistics(batch, own) for part, own in zip(self.parts, states)]
-        values = np.concatenate(self._columns([one.values for one in found]), axis=1)
+        values = np.concatenate(self._columns([scored.values for scored in found]), axis=1)
         values[np.isnan(values).any(axis=1)] = np.nan
         problems: dict[int, str] = {}
-        for part, one in zip(self.parts, found):
-            for row, reason in one.problems.items():
+        for part, scored in zip(self.parts, found):
+            for row, reason in scored.problems.items():
                 said = f"{part.label}: {reason}"
                 problems[row] = f"{problems[row]}; {said}" if row in problems else said
-        columns = {part.label: part.captions(one.values) for part, one in zip(self.parts, found)}
-        warnings = list(dict.fromkeys(text for one in found for text in one.warnings))
+        columns = {part.label: part.captions(scored.values) for part, scored in zip(self.parts, found)}
+        warnings = list(dict.fromkeys(text for scored in found for text in scored.warnings))
         return Statistics(values, problems, columns, warnings)
 
     def explain(

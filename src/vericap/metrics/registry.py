@@ -166,7 +166,7 @@ def _suggestion(name: str) -> str:
         return f"; names are separated by commas: {','.join(words)}"
     spellings = {_plain(other): other for other in [*names(), *SETS]} | {name: name for name in ALIASES.values()}
     near = difflib.get_close_matches(_plain(name), spellings, n=3, cutoff=0.5)
-    meant = dict.fromkeys(spellings[one] for one in near)
+    meant = dict.fromkeys(spellings[spelling] for spelling in near)
     return f"; did you mean {' or '.join(meant)}?" if near else ""
 
 
@@ -245,7 +245,11 @@ def _resolved(item: Wanted, code: bool, lang: str) -> list[Metric]:
         item = canonical(item)
         members = SETS.get(item) or ((item,) if known(item) else sets().get(item, (item,)))
         found = [make(name, code=code) for name in members]
-        return [one for one in found if len(found) == 1 or not lang or not one.languages or lang in one.languages]
+        return [
+            metric
+            for metric in found
+            if len(found) == 1 or not lang or not metric.languages or lang in metric.languages
+        ]
     if isinstance(item, type):
         if not issubclass(item, Metric):
             raise VericapError(f"the class {item.__name__} is no metric; derive it from vericap.Metric")

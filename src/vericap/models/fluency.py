@@ -74,7 +74,7 @@ class TextFluency:
 
     def marks(self, least: float = 0.2) -> list[Mark]:
         """What lowers the value, in the order of the text."""
-        return [mark for one in self.sentences for mark in one.marks(least)]
+        return [mark for sentence in self.sentences for mark in sentence.marks(least)]
 
 
 class FluencyModel:
@@ -103,15 +103,15 @@ class FluencyModel:
 
     def texts(self, texts: Sequence[str]) -> list[TextFluency]:
         """The fluency of each text; 0 of one without a word."""
-        found = [[one for one in sentences(text) if any(map(has_word, one.words))] for text in texts]
-        judged = iter(self.sentences([one for text in found for one in text]))
+        found = [[sentence for sentence in sentences(text) if any(map(has_word, sentence.words))] for text in texts]
+        judged = iter(self.sentences([sentence for text in found for sentence in text]))
         return [self._joined([next(judged) for _ in text]) for text in found]
 
     def _joined(self, found: list[SentenceFluency]) -> TextFluency:
         if len(found) > 1:
-            skeletons = [tuple(self.lexicon.encode(one.sentence)) for one in found]
+            skeletons = [tuple(self.lexicon.encode(judgement.sentence)) for judgement in found]
             found = list(_copies(found, skeletons))
-        return TextFluency(mean([one.value for one in found]), tuple(found))
+        return TextFluency(mean([sentence.value for sentence in found]), tuple(found))
 
     def sentences(self, wanted: Sequence[Sentence]) -> list[SentenceFluency]:
         """The fluency of each sentence for itself."""
@@ -129,7 +129,7 @@ class FluencyModel:
             for place, row in enumerate(rows.tolist()):
                 kept = slice(1, int(lengths[row]))  # the start of a sentence is never wrong
                 found[row] = SentenceFluency(wanted[row], values[place], chances[place, kept, GOOD], kinds[place, kept])
-        return [one for one in found if one is not None]
+        return [sentence for sentence in found if sentence is not None]
 
     def encode(self, sentence: Sentence) -> tuple[list[int], list[int]]:
         """Classes and flags of a sentence's tokens, with its start and end."""
@@ -224,8 +224,8 @@ def _copies(found: Sequence[SentenceFluency], skeletons: Sequence[tuple[int, ...
     """Sentences that say again what earlier ones said, or that fill one mould again and again, are worth less."""
     said: set[tuple[str, ...]] = set()
     moulds: Counter[tuple[int, ...]] = Counter()
-    for one, skeleton in zip(found, skeletons):
-        words = [word for word in one.sentence.words if word.isalnum()]
+    for judged, skeleton in zip(found, skeletons):
+        words = [word for word in judged.sentence.words if word.isalnum()]
         size = min(4, len(words))
         grams = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
         share = sum(gram in said for gram in grams) / len(grams) if grams else 0.0
@@ -233,7 +233,8 @@ def _copies(found: Sequence[SentenceFluency], skeletons: Sequence[tuple[int, ...
         copied = max(0.0, 2 * share - 1, again)  # half of a sentence may be said again
         said.update(grams)
         moulds[skeleton] += 1
-        yield SentenceFluency(one.sentence, one.value * (1 - copied), one.good, one.kinds, copied) if copied else one
+        worth = judged.value * (1 - copied)
+        yield SentenceFluency(judged.sentence, worth, judged.good, judged.kinds, copied) if copied else judged
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

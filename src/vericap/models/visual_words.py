@@ -130,7 +130,7 @@ class Expected:
 
 def expected(model: VisualWords, photo: PhotoWords, *, top: int) -> list[Expected]:
     """What people would say of a photo: the most likely entries of each kind, likely ones first."""
-    return [one for kind in dict.fromkeys(model.kinds) for one in most_likely(model, photo, kind, top)]
+    return [word for kind in dict.fromkeys(model.kinds) for word in most_likely(model, photo, kind, top)]
 
 
 def most_likely(model: VisualWords, photo: PhotoWords, kind: str, top: int) -> list[Expected]:

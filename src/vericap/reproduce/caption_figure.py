@@ -37,7 +37,7 @@ def draw(shown: Sequence[Shown], path: Path, *, note: str = "", credits: str = "
     """A row per photo: photo, captions, scores; marked scores are red."""
     from PIL import Image
 
-    plt, most = figures.pyplot(), max(len(one.captions) for one in shown)
+    plt, most = figures.pyplot(), max(len(example.captions) for example in shown)
     figure, grid = plt.subplots(
         len(shown),
         2,
@@ -45,15 +45,15 @@ def draw(shown: Sequence[Shown], path: Path, *, note: str = "", credits: str = "
         gridspec_kw={"width_ratios": (1, 5)},
         squeeze=False,
     )
-    for place, one in enumerate(shown):
+    for place, example in enumerate(shown):
         picture, text = grid[place]
-        with Image.open(one.photo) as image:
+        with Image.open(example.photo) as image:
             picture.imshow(image.convert("RGB").resize((240, max(1, 240 * image.height // image.width))))
         picture.axis("off")
         text.axis("off")
         text.set_xlim(0, 1)
         text.set_ylim(0, 1)
-        _rows(text, one.captions, heads=place == 0)
+        _rows(text, example.captions, heads=place == 0)
     figure.text(0.02, 0.014, note, fontsize=7.5, color=WRONG)
     figure.text(0.02, 0.003, credits, fontsize=6.5, color="#555555")
     figure.tight_layout(rect=(0, 0.022, 1, 0.99), h_pad=0.6)

@@ -217,8 +217,10 @@ def listing(choices: Choices) -> Table:
     here |= {name for name in ("coco", "coco-entities", "japanese") if (choices.folder / name).is_dir()}
     table = Table(["experiment", "what it shows", "data at hand", "data not at hand", "figure"])
     table.title = f"experiments of the papers ({choices.folder})"
-    for one in EXPERIMENTS:
-        own = {there: ", ".join(name for name in one.data if (name in here) is there) for there in (True, False)}
-        table.add(one.name, one.title, own[True] or "-", own[False] or "-", one.figure)
+    for experiment in EXPERIMENTS:
+        data = {
+            there: ", ".join(name for name in experiment.data if (name in here) is there) for there in (True, False)
+        }
+        table.add(experiment.name, experiment.title, data[True] or "-", data[False] or "-", experiment.figure)
     table.notes = ["`vericap reproduce NAME` prints ours beside the paper's, with the protocol and what differs."]
     return table

@@ -71,7 +71,7 @@ def play(photos: Sequence[BoxedPhoto], choices: Choices) -> dict[Contestant, Gam
 def _faier(photos: Sequence[BoxedPhoto], settings: Settings, choices: Choices) -> Played:
     guided, alone = _with_and_without(faier_maps, photos, settings, model_of("faier", choices))
     yield Contestant("FAIEr: regions, words of references, matching", "faier"), _said(photos, guided)
-    attended = [None if one is None else replace(one, references=_softened(one)) for one in guided]
+    attended = [None if photo is None else replace(photo, references=_softened(photo)) for photo in guided]
     yield Contestant("FAIEr: regions, words of references, attention", "faier", "references"), _said(photos, attended)
     yield from _candidates("FAIEr", "faier", photos, guided, alone)
 

@@ -62,7 +62,7 @@ def _rows(name: str, table: str, rows: Mapping[str, str], choices: Choices, *, z
     for key, data in loaded.items():
         known = [item for item in published if item.dataset == key]
         found = agreements(data, rows.values(), list(STATISTICS.values()), choices)
-        heads = [head for one in STATISTICS for head in (one, *([f"{one}, paper"] if known else []))]
+        heads = [head for statistic in STATISTICS for head in (statistic, *([f"{statistic}, paper"] if known else []))]
         heads += ["zeros", *(["zeros, paper"] if known else [])] if zeros else []
         shown = Table(["row", "metric here", *heads], title=f"JaSPICE, {table}: {key}", digits=5, x100=True, keys=2)
         for label, metric in rows.items():
@@ -239,7 +239,7 @@ def _tuples(items: Sequence[Mapping[str, Any]], choices: Choices) -> list[Table]
 
     tables = []
     for item in items:
-        expected = {tuple(one) for one in item["tuples"]}
+        expected = {tuple(claim) for claim in item["tuples"]}
         shown = Table(
             ["rules", "found", "of the authors'", "not found", "more"], title="JaSPICE: worked example, tuples"
         )

@@ -48,30 +48,30 @@ def results(
     """
     say = say or (lambda line: None)
     outcomes: dict[Experiment, Outcome | str] = {}
-    for one in chosen:
-        found: Outcome | str | None = _kept(one, kept)
+    for experiment in chosen:
+        found: Outcome | str | None = _kept(experiment, kept)
         if found is None:
-            say(f"{one.name} ...")
-            found = attempt(one, choices, figures)
+            say(f"{experiment.name} ...")
+            found = attempt(experiment, choices, figures)
             if isinstance(found, str):
                 say(found)
             elif kept is not None:
-                keep(one, found, kept)
-        outcomes[one] = found
+                keep(experiment, found, kept)
+        outcomes[experiment] = found
     head = f"Made by vericap {__version__}.\n\n{_table(overview(outcomes))}"
     folder = data_folder(choices.data)
-    return "\n".join([head, *(_section(one, found, beside, folder) for one, found in outcomes.items())])
+    return "\n".join([head, *(_section(experiment, found, beside, folder) for experiment, found in outcomes.items())])
 
 
 def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
     """How near we come: how many numbers stand beside the paper's, and their mean distance where they are shares."""
     shown = Table(["experiment", "what it shows", "numbers beside the paper's", "mean distance, points"], digits=1)
     shown.title = "All experiments"
-    for one, found in outcomes.items():
+    for experiment, found in outcomes.items():
         gaps = [] if isinstance(found, str) else [gap for table in found.tables for gap in distances(table)]
         shares = [abs(gap) for gap, share in gaps if share]
         count = _why_not(found) if isinstance(found, str) else len(gaps) or None
-        shown.add(one.name, one.title, count, float(np.mean(shares)) if shares else None)
+        shown.add(experiment.name, experiment.title, count, float(np.mean(shares)) if shares else None)
     shown.notes = [
         "Points: of correlations and shares x100, over all rows of a table, classic metrics and learned ones alike; "
         "other numbers (scores of another network) are on another scale. What differs stands below each table."

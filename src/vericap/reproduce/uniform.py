@@ -67,7 +67,7 @@ def uniform_table(choices: Choices) -> Table:
         makers = {"faier": uniform_faier, "scan": uniform_scan}
         flat = {kind: str(make(given[kind], Path(scratch) / kind)) for kind, make in makers.items()}
         pairs = {name: [f"{name}:model={where[kind]}" for where in (given, flat)] for name, kind in METRICS.items()}
-        found = agreements(data, [one for pair in pairs.values() for one in pair], ["published"], choices)
+        found = agreements(data, [metric for pair in pairs.values() for metric in pair], ["published"], choices)
         for name, (own, other) in pairs.items():
             values = [found.value(label, "published") for label in (own, other)]
             gap = None if None in values else Number(values[0] - values[1], digits=3)  # type: ignore[operator]

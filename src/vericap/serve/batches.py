@@ -149,7 +149,7 @@ class Batches:
     def folder(self) -> Path:
         """A folder for a new upload; 503 where too many are under way."""
         self._tidy(room=True)
-        running = sum(not one.finished for one in self._known.values()) + self._coming
+        running = sum(not batch.finished for batch in self._known.values()) + self._coming
         if running >= self.limits.batches:
             raise Refused(503, f"{running} uploads are worked on already; try again later.", retry=30)
         self._coming += 1
@@ -194,11 +194,11 @@ class Batches:
     def _tidy(self, *, room: bool = False) -> None:
         """Forget old results, and the oldest of all where a new upload needs the place."""
         old = time.monotonic() - KEPT
-        finished = [one for one in self._known.values() if one.finished]
+        finished = [batch for batch in self._known.values() if batch.finished]
         spare = len(self._known) - self.limits.batches + 1 if room else 0
-        for place, one in enumerate(sorted(finished, key=lambda own: own.made)):
-            if one.made < old or place < spare:
-                self._forget(one)
+        for place, batch in enumerate(sorted(finished, key=lambda own: own.made)):
+            if batch.made < old or place < spare:
+                self._forget(batch)
 
     def _forget(self, upload: Upload) -> None:
         self._known.pop(upload.id, None)

@@ -101,7 +101,7 @@ class Guard:
             cookies = SimpleCookie()
         tokens += [cookies[COOKIE].value] if COOKIE in cookies else []
         tokens += _asked(scope)
-        return any(secrets.compare_digest(one.encode(), (self.token or "").encode()) for one in tokens)
+        return any(secrets.compare_digest(given.encode(), (self.token or "").encode()) for given in tokens)
 
     def _enters(self, scope: Scope) -> bool:
         """Whether a person opens the page with the token in its address, which then goes into a cookie."""

@@ -117,7 +117,9 @@ def write_regions(
         middle = store.read("middle", rows).reshape(len(rows), 2 * side, 2 * side, -1)
         last = last.reshape(len(rows), side, side, -1)
         cells = shipped_head()(middle, last)
-        return [pooled_regions(one, own, extractor.windows, own.boxes[:room]) for one, own in zip(final(last), cells)]
+        return [
+            pooled_regions(photo, own, extractor.windows, own.boxes[:room]) for photo, own in zip(final(last), cells)
+        ]
 
     with FeatureWriter(folder, extractor.description, width=WIDTH) as writer, ThreadPoolExecutor(threads) as pool:
         done = writer.done()

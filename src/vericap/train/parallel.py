@@ -136,7 +136,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *received: Tensor) -> Tensor:
-        (total,) = (one.contiguous().clone() for one in received)
+        (total,) = (tensor.contiguous().clone() for tensor in received)
         distributed.all_reduce(total, group=_groups[0])
         before = sum(ctx.sizes[: rank()])
         return total[before : before + ctx.sizes[rank()]]

@@ -76,27 +76,31 @@ def read(*paths: Path) -> Ratings:
     """
     found = gather(paths)
     questions, raters = found.questions, found.raters
-    captions = [one for one in found.campaign["captions"] if any(_rated(rater, one, questions) for rater in raters)]
+    captions = [
+        caption for caption in found.campaign["captions"] if any(_rated(rater, caption, questions) for rater in raters)
+    ]
     unrated = len(found.campaign["captions"]) - len(captions)
     if unrated:
         reason = f"{unrated} of its captions have no rating yet; they are left out"
         found.problems.append(Problem(NAME, reason, str(found.folder)))
     aspects = {
-        name: _table([[rater.ratings.get((one["caption"], name), math.nan) for rater in raters] for one in captions])
+        name: _table(
+            [[rater.ratings.get((caption["caption"], name), math.nan) for rater in raters] for caption in captions]
+        )
         for name in questions
     }
-    systems = [one["system"] for one in captions]
+    systems = [caption["system"] for caption in captions]
     return Ratings(
         name=NAME,
-        candidates=[one["candidate"] for one in captions],
-        references=[tuple(one["references"]) for one in captions],
+        candidates=[caption["candidate"] for caption in captions],
+        references=[tuple(caption["references"]) for caption in captions],
         ratings=np.mean(list(aspects.values()), axis=0),
         scale=(float(found.campaign["scale"][0]), float(found.campaign["scale"][1])),
-        images=[one["image"] for one in captions],
-        ids=[one["id"] for one in captions],
+        images=[caption["image"] for caption in captions],
+        ids=[caption["id"] for caption in captions],
         systems=systems if any(systems) else None,
-        raters=[[rater.name if _rated(rater, one, questions) else "" for rater in raters] for one in captions],
-        seconds=_table([[rater.seconds.get(one["caption"], math.nan) for rater in raters] for one in captions]),
+        raters=[[rater.name if _rated(rater, caption, questions) else "" for rater in raters] for caption in captions],
+        seconds=_table([[rater.seconds.get(caption["caption"], math.nan) for rater in raters] for caption in captions]),
         aspects=aspects,
         lang=found.campaign["lang"],
         problems=found.problems,
@@ -207,7 +211,7 @@ def _tell_apart(raters: Sequence[Rater]) -> None:
 
 def _take(rater: Rater, found: Gathered) -> None:
     """File a rater's answers; what cannot be an answer of this campaign is named."""
-    known = {one["caption"] for one in found.campaign["captions"]}
+    known = {caption["caption"] for caption in found.campaign["captions"]}
     for answer in rater.answers:
         if not isinstance(answer, dict) or str(answer.get("caption")) not in known:
             told = answer.get("id") if isinstance(answer, dict) else answer
@@ -255,7 +259,7 @@ def _first(problems: Sequence[Problem]) -> str:
 
 def status_table(found: Gathered) -> Table:
     """Who rated how many captions, how fast, and how constantly where a caption came twice."""
-    total = len({one["caption"] for one in found.campaign["captions"]})
+    total = len({caption["caption"] for caption in found.campaign["captions"]})
     columns = ["rater", "rated", "skipped", "comments", "seconds", "repeats", "same answer", "mean gap", "remark"]
     table = Table(columns, title=f"{found.campaign['title']}: {total} captions", digits=2)
     for rater in found.raters:

@@ -122,7 +122,7 @@ class Verdict:
         """Invented mentions and mentions; `distinct`: an object that is named twice counts once."""
         if not distinct:
             return len(self.invented), len(self.said)
-        return len({one.classes for one in self.invented}), len({one.classes for one in self.said})
+        return len({mention.classes for mention in self.invented}), len({mention.classes for mention in self.said})
 
     def explained(self, label: str) -> Explanation:
         """Every mention with its verdict (support 1 there, 0 invented), and what was left unsaid."""

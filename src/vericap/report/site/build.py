@@ -196,7 +196,10 @@ class _Site:
     def head(self, title: str) -> int:
         content = self.content
         results = content.results.values()
-        notes = [*content.notes, *dict.fromkeys(text for one in results for text in [*one.warnings, *one.notes])]
+        notes = [
+            *content.notes,
+            *dict.fromkeys(text for result in results for text in [*result.warnings, *result.notes]),
+        ]
         head = {
             "title": title,
             "version": __version__,

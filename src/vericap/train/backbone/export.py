@@ -23,7 +23,11 @@ _EXAMPLES = 50  # photos of every source whose activations set the ranges of the
 def examples(*sources: VseSource | None) -> list[Array]:
     """Lower outputs of some photos of every source, as the exported upper blocks take them."""
     chosen = [source.maps[row : row + 1] for source in sources if source is not None for row in range(_EXAMPLES)]
-    return [np.ascontiguousarray(np.asarray(one, dtype=np.float32).transpose(0, 3, 1, 2)) for one in chosen if len(one)]
+    return [
+        np.ascontiguousarray(np.asarray(batch, dtype=np.float32).transpose(0, 3, 1, 2))
+        for batch in chosen
+        if len(batch)
+    ]
 
 
 def export(

@@ -73,4 +73,4 @@ class Search:
 
 
 def _values(model: FluencyModel, texts: Sequence[Sequence[str]]) -> list[float]:
-    return [one.value for one in model.sentences([Sentence(0, 0, tuple(words), ()) for words in texts])]
+    return [sentence.value for sentence in model.sentences([Sentence(0, 0, tuple(words), ()) for words in texts])]

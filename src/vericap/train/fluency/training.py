@@ -164,16 +164,16 @@ def seen(lexicon: Lexicon, sources: Sources, seed: int) -> Seen:
 
 def batch(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Classes, flags, labels and which places are filled (sentences, tokens); which sentences are good."""
-    length = max(len(one.classes) for one in examples)
+    length = max(len(example.classes) for example in examples)
     table = np.zeros((4, len(examples), length), dtype=np.int64)
     table[2] = NOT_TOLD
-    for row, one in enumerate(examples):
-        size = len(one.classes)
+    for row, example in enumerate(examples):
+        size = len(example.classes)
         table[0, row, :size], table[1, row, :size], table[2, row, :size], table[3, row, :size] = (
-            one.classes, one.flags, one.labels, 1,
+            example.classes, example.flags, example.labels, 1,
         )  # fmt: skip
     classes, flags, labels, inside = torch.from_numpy(table)
-    return classes, flags, labels, inside.float(), torch.tensor([one.good for one in examples])
+    return classes, flags, labels, inside.float(), torch.tensor([example.good for example in examples])
 
 
 def loss(network: FluencyNetwork, made: tuple[Tensor, Tensor, Tensor, Tensor, Tensor]) -> Tensor:
@@ -239,7 +239,7 @@ def calibrated(model: FluencyModel, sources: Sources, seed: int) -> FluencyModel
 
 def _logs(model: FluencyModel, texts: Sequence[Sequence[str]]) -> Floats:
     found = model.sentences([Sentence(0, 0, tuple(words), ()) for words in texts])
-    even = [float(one.good.prod(dtype=np.float64)) for one in found]  # as many are spoilt here as are not
+    even = [float(sentence.good.prod(dtype=np.float64)) for sentence in found]  # as many are spoilt here as are not
     return np.log(np.clip(even, 1e-6, 1 - 1e-4))
 
 
