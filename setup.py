@@ -8,6 +8,7 @@ KERNELS = {
     "transport": ["src/vericap/native/transport.c"],
     "ptb": ["src/vericap/native/ptb.c"],
     "text": [f"src/vericap/native/{part}.c" for part in ("text", "ngrams", "cider")],
+    "attention": ["src/vericap/native/attention.c"],
     "backbone": ["src/vericap/native/backbone.c"],
     "dense": ["src/vericap/native/dense.c"],
     "regions": ["src/vericap/native/regions.c"],

@@ -96,6 +96,29 @@ def test_lengths_of_contexts_need_no_contexts() -> None:
     np.testing.assert_allclose(lengths.whitened, np.linalg.norm(contexts @ whitening.T, axis=-1), atol=1e-4)
 
 
+@pytest.mark.parametrize(("width", "slope"), [(6, 0.0), (40, 0.1), (384, 0.0)])
+def test_the_kernel_measures_like_its_twin(width: int, slope: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Captions of any length, words that are not read, regions that are not there, widths that fill no vector."""
+    rng, scan = np.random.default_rng(width), model(slope=slope)
+    mask = (rng.random((5, 7)) > 0.2).astype(np.float32)
+    regions = unit(rng.normal(size=(5, 7, width)).astype(np.float32)) * mask[..., None]
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 14, size=30))]).astype(np.int64)
+    vectors = unit(rng.normal(size=(int(offsets[-1]), width)).astype(np.float32))
+    vectors[rng.random(len(vectors)) < 0.1] = 0
+    words, whitened = CaptionWords(vectors, offsets), CaptionWords(2 * vectors[:, ::-1].copy(), offsets)
+    images, (captions, others) = rng.integers(0, 5, 60), rng.integers(0, 30, (2, 60))
+
+    def found() -> list[np.ndarray]:
+        own, other = (scan.measured(regions, mask, words, whitened, images, texts) for texts in (captions, others))
+        products = context_products(words, (captions, others), (own.weights, other.weights))
+        return [own.inner, own.lengths.plain, own.lengths.whitened, own.weights, products]
+
+    made = found()
+    monkeypatch.setenv("VERICAP_PURE_PYTHON", "1")
+    for one, other in zip(made, found(), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5)
+
+
 def test_order_of_regions_does_not_matter() -> None:
     scan = model()
     regions, mask, words = random_case(4)

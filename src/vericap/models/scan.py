@@ -20,6 +20,7 @@ from vericap.core.typing import Floats32, Ints
 from vericap.models.described import check_width, checked
 from vericap.models.vse import standardise
 from vericap.models.words import encode
+from vericap.native import able
 from vericap.native.dense import Layers
 
 UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
@@ -229,6 +230,12 @@ class ScanModel:
         shape = (len(images), regions.shape[1])
         inner, plain, other = (np.zeros(shape, dtype=np.float32) for _ in range(3))
         kept = np.zeros((*shape, words.lengths()[captions].max(initial=0)), dtype=np.float32)
+        if (kernel := able("attention")) is not None:
+            given = (regions, mask, words.vectors, whitened.vectors, words.offsets, images, captions)
+            found = (inner, plain, other, kept)
+            sizes = (*regions.shape[1:], kept.shape[2], self.attention.sharpness, self.attention.slope)
+            kernel.attend(*map(np.ascontiguousarray, given), *found, *sizes)
+            return Attended(inner, Lengths(plain, other), kept)
         for group, alpha, h, similarity in self._attended(regions, mask, words, images, captions):
             inner[group] = np.einsum("prw,prw->pr", alpha, similarity)
             plain[group] = _quadratic(alpha, h)
@@ -311,6 +318,10 @@ def context_products(words: CaptionWords, captions: tuple[Ints, Ints], alphas: t
     Contexts are a hundred times as long as the weights (`Attended.weights`) they are made with: none is built.
     """
     found = np.empty(alphas[0].shape[:2], dtype=np.float32)
+    if (kernel := able("attention")) is not None:
+        given = map(np.ascontiguousarray, (words.vectors, words.offsets, *captions, *alphas))
+        kernel.products(*given, found, found.shape[1], words.vectors.shape[1], *(own.shape[2] for own in alphas))
+        return found
     order = np.argsort(words.lengths()[captions[1]], kind="stable")  # captions of one length are not padded
     for start in range(0, len(order), _PAIRS):
         some = order[start : start + _PAIRS]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from vericap.core.typing import Array, Floats32
-from vericap.native import load
+from vericap.native import able
 
 _LANES = 16  # outputs of a vector
 _PANEL = 64  # outputs whose weights lie together, input after input
@@ -32,7 +31,7 @@ class Layer:
         Where `add` is given, a whole array of the outcome's shape, the outcome is added to it, there.
         """
         outputs, inputs = self.weights.shape
-        kernel = _kernel()
+        kernel = able("dense")
         if kernel is None:
             return self._plain(rows, rectify, add)
         found = np.empty((*rows.shape[:-1], outputs), dtype=np.float32) if add is None else add
@@ -76,9 +75,3 @@ class Layers:
             found = Layer(self._weights[name], None if bias is None else self._weights[bias])
             self._made[name] = found
         return found
-
-
-def _kernel() -> Any:
-    """The compiled kernel, where the processor has what it needs."""
-    kernel = load("dense")
-    return kernel if kernel is not None and kernel.able() else None

@@ -67,7 +67,8 @@ class RegionTable:
         present = [item for item in items if item is not None]
         most = max((len(item[0]) for item in present), default=1)
         width = present[0][0].shape[1] if present else width
-        features = np.zeros((len(items), most, width), dtype=np.float32)
+        full = len(present) == len(items) and all(len(item[0]) == most for item in present)
+        features = (np.empty if full else np.zeros)((len(items), most, width), dtype=np.float32)
         boxes = np.zeros((len(items), most, 4), dtype=np.float32)
         mask = np.zeros((len(items), most), dtype=bool)
         for row, item in enumerate(items):

@@ -70,6 +70,8 @@ class WeightedNodes:
 
     def weighted(self, values: Floats32) -> Floats32:
         """Weighted mean of the nodes' values (..., nodes) for each caption; NaN where it has no node."""
+        if len(self.counts) == 1 and len(self.weights):
+            return np.add.reduce(values * self.weights, axis=-1, keepdims=True)
         found = np.full((*values.shape[:-1], len(self.counts)), np.nan, dtype=np.float32)
         if len(self.starts):
             found[..., self.there] = np.add.reduceat(values * self.weights, self.starts, axis=-1)
@@ -147,7 +149,9 @@ class FaierPlusModel:
         if len(nodes.starts) and len(references.starts):
             similar = references.vectors @ nodes.vectors.T
             precision = nodes.weighted(similar.max(axis=0))[nodes.there]
-            best = np.maximum.reduceat(similar, nodes.starts, axis=1)  # of each caption for each node of references
+            # Of each caption for each node of references.
+            one = len(nodes.starts) == 1
+            best = similar.max(axis=1, keepdims=True) if one else np.maximum.reduceat(similar, nodes.starts, axis=1)
             recall = references.weights @ best / len(references.starts)  # references share the weight alike
             found[nodes.there] = (precision + recall) / 2
         return found

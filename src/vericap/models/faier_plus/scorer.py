@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from vericap.text.encoders import StateTable
 from vericap.vision.store import RegionTable
 
 COLUMNS = ("score", "fidelity", "adequacy", "gain", *LEVELS, CLAIMS)
+_IMAGES = 8  # whose regions are mapped together: what is made on the way stays near the processor
 _WEIGHTS = np.array([1.0, 1.0, RELATIONS])  # of an object, an attribute, a relation among claims
 
 
@@ -71,9 +73,16 @@ class CaseGroup:
     visual: dict[str, Floats32]  # (images, regions, d)
     inside: Bools  # (images, regions)
 
+    @cached_property
+    def whole(self) -> list[bool]:
+        """Which images have all regions there can be: nothing is copied of them."""
+        found: list[bool] = self.inside.all(axis=1).tolist()
+        return found
+
     def regions(self, level: str, image: int) -> Floats32:
         """Visual nodes of one image."""
-        return np.asarray(self.visual[level][image][self.inside[image]])
+        visual = self.visual[level][image]
+        return visual if self.whole[image] else np.asarray(visual[self.inside[image]])
 
     def textual(self, level: str, texts: Ints) -> Any:
         """Textual nodes of some texts, or their sentence vectors."""
@@ -105,8 +114,13 @@ class FaierPlusScorer:
         return CaseGroup(np.concatenate(parts[: len(cases)]), placed, numbers, nodes, sentences, visual, inside)
 
     def _visual(self, images: Ints, inside: Bools) -> dict[str, Floats32]:
-        boxes = np.asarray(self.table.boxes[images], dtype=np.float32)
-        found = self.model.regions(self.embedded[images], boxes, inside)
+        shape = (len(images), *self.embedded.shape[1:])
+        found = {level: np.empty(shape, dtype=np.float32) for level in LEVELS}
+        for start in range(0, len(images), _IMAGES):
+            part, some = slice(start, start + _IMAGES), images[start : start + _IMAGES]
+            boxes = np.asarray(self.table.boxes[some], dtype=np.float32)
+            for level, values in self.model.regions(self.embedded[some], boxes, inside[part]).items():
+                found[level][part] = values
         return {**found, CLAIMS: found["sentence"]}  # claims live where sentences do
 
     def _textual(self, numbers: Ints) -> tuple[dict[str, WeightedNodes], Floats32]:
@@ -149,18 +163,24 @@ class FaierPlusScorer:
         count, levels = len(group.candidates), (*LEVELS, CLAIMS)
         found = {part: {level: np.full(count, np.nan, np.float32) for level in levels} for part in PARTS}
         for case in group.cases:
-            for level in levels:
-                for part, values in self._matched(level, group, case):
-                    found[part][level][case.samples] = values
+            for part, level, values in self._matched(group, case):
+                found[part][level][case.samples] = values
         return found
 
-    def _matched(self, level: str, group: CaseGroup, case: PlacedCase) -> Iterator[tuple[str, Floats32]]:
-        model, own = self.model, group.textual(level, group.candidates[case.samples])
-        seen, told = (model.seen_sentence, model.told_sentence) if level == "sentence" else (model.seen, model.told)
-        yield "alone", seen(group.regions(level, case.image), own)
-        if len(case.references):
-            yield "seen", seen(self.union(level, group, case), own)
-            yield "told", told(own, group.textual(level, case.references))
+    def _matched(self, group: CaseGroup, case: PlacedCase) -> Iterator[tuple[str, str, Floats32]]:
+        model, candidates = self.model, group.candidates[case.samples]
+        for levels in (("object",), ("relation",), ("sentence", CLAIMS)):  # the last two look at the same regions
+            regions, guided = group.regions(levels[0], case.image), None
+            for level in levels:
+                sentence, own = level == "sentence", group.textual(level, candidates)
+                seen, told = (model.seen_sentence, model.told_sentence) if sentence else (model.seen, model.told)
+                yield "alone", level, seen(regions, own)
+                if not len(case.references):
+                    continue
+                said = group.textual(level, case.references)
+                guided = self._guided(level, regions, said) if guided is None else guided
+                yield "seen", level, seen(guided, own)
+                yield "told", level, told(own, said)
 
     def _calibrated(self, part: str, values: Mapping[str, Floats32]) -> dict[str, Floats32]:
         return {level: self.model.calibrated(part, level, value) for level, value in values.items()}
@@ -170,9 +190,14 @@ class FaierPlusScorer:
         regions = group.regions(level, case.image)
         if not len(case.references):
             return regions
-        if level in ("sentence", CLAIMS):
-            return self.model.union_sentence(regions, group.sentences[case.references])
-        return self.model.union(level, regions, group.nodes[level].rows(case.references))
+        level = "sentence" if level == CLAIMS else level
+        return self._guided(level, regions, group.textual(level, case.references))
+
+    def _guided(self, level: str, regions: Floats32, said: Any) -> Floats32:
+        """Regions under the guidance of references, as `CaseGroup.textual` gives them."""
+        return (
+            self.model.union_sentence(regions, said) if level == "sentence" else self.model.union(level, regions, said)
+        )
 
     def matrix(self, *, together: int = 512) -> Floats:
         """Scores of every image with every text, without references (retrieval)."""

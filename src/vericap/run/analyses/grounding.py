@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
     from vericap.text.encoders import StateTable
 
+_IMAGES = 8  # whose regions are mapped together: what is made on the way stays near the processor
 REGIONS = 36 * 384 * 4  # bytes of one image's region vectors
 WORDS = 15 * 384 * 4  # bytes of one caption's word vectors
 
@@ -59,10 +60,15 @@ class ScanRegions(Analysis[Floats32]):
     def compute(self, batch: Batch, runtime: Runtime) -> Floats32:
         model, regions = batch[ScanWeights(self.model)], batch[Regions.of(batch.settings)]
         regions.check_fits(model.meta)
-        given = regions.features
-        if model.encoder:
-            given = with_cells(batch[RegionVectors(model.encoder)], regions.features, model.cells)
-        return model.regions(given) * regions.mask[..., None]
+        embedded = batch[RegionVectors(model.encoder)] if model.encoder else None
+        found = np.empty((*regions.mask.shape, model.width), dtype=np.float32)
+        for start in range(0, len(found), _IMAGES):
+            part = slice(start, start + _IMAGES)
+            given = regions.features[part]
+            if embedded is not None:
+                given = with_cells(embedded[part], given, model.cells)
+            np.multiply(model.regions(given), regions.mask[part, :, None], out=found[part])
+        return found
 
 
 @dataclass(frozen=True)
