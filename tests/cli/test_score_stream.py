@@ -446,3 +446,17 @@ def test_a_full_disk_loses_nothing(captions: Path, tmp_path: Path) -> None:
         assert "y.jsonl: cannot be written" in err
     finally:
         subprocess.run(["umount", str(disk)], check=False)
+
+
+@pytest.mark.parametrize("pieces", [[], ["--shard-records", "1", "--resume"]])
+def test_a_missing_photo_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], pieces: list[str]) -> None:
+    from vericap.core import shipped
+
+    photo = next((shipped.ROOT / "demo").rglob("*.jpg"))
+    rows = [{"id": n, "caption": "a dog", "image": image} for n, image in enumerate([str(photo), "/gone.jpg", None])]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output = tmp_path / "scores.jsonl"
+    assert main(["score", str(tmp_path / "x.jsonl"), "-m", "vse", "-o", str(output), "-q", *pieces]) == 1
+    found = [json.loads(line) for line in output.open()]
+    assert [row["vse"] is None for row in found] == [False, True, True]
+    assert "no such file" in found[1]["problem"]

@@ -349,3 +349,12 @@ def test_a_column_of_the_input_hidden_by_a_metric(tmp_path: Path) -> None:
     outcome = filtered(source, kept, "input.rouge-l==9 & rouge-l<1")
     assert lines(kept)[0]["rouge-l"] < 1
     assert "`input.rouge-l` in a condition reads the old ones" in outcome.notes[0]
+
+
+def test_a_tar_gets_images_alone(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("root:x:0")
+    (tmp_path / "in.jsonl").write_text(json.dumps({"caption": "a dog", "image": str(tmp_path / "secret")}) + "\n")
+    outcome = filtered(tmp_path / "in.jsonl", tmp_path / "kept.tar", "words>=1")
+    assert "its photo is no image" in str(outcome.problems[0])
+    with tarfile.open(tmp_path / "kept.tar") as archive:
+        assert archive.getnames() == []

@@ -354,3 +354,12 @@ def test_a_large_row_group_is_not_held(tmp_path: Path) -> None:
         for unit in source.units:
             assert len(source.read(unit)) == 10
             assert pa.total_allocated_bytes() - before < 100_000_000
+
+
+def test_a_photo_that_is_missing_is_a_problem_of_its_record(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PHOTOS["a"])
+    rows = [{"id": key, "caption": "a dog", "image": f"{key}.png"} for key in "ab"]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [sample.photo for sample in samples(tmp_path / "x.jsonl")] == [tmp_path / "a.png", tmp_path / "b.png"]
+    (tmp_path / "a.png").unlink()  # where none lies there, they are looked for elsewhere
+    assert [sample.photo for sample in samples(tmp_path / "x.jsonl")] == [None, None]

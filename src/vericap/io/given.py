@@ -91,7 +91,7 @@ def photo_of(image: Any, key: Any) -> tuple[Any, Photo | None]:
     ('1', b'\\x89PNG')
     """
     if isinstance(image, str):
-        return image, Path(image) if os.path.isabs(image) and os.path.isfile(image) else None
+        return image, Path(image) if os.path.isabs(image) else None
     if isinstance(image, Path):
         return str(image), image
     if isinstance(image, bytes | bytearray):

@@ -97,6 +97,7 @@ def make_sample(
     unit: Unit,
     *,
     beside: bool,
+    lying: bool = False,
 ) -> Sample:
     """One sample; references from the references file win over those in the record."""
     if identifier is None or identifier != identifier:
@@ -106,7 +107,7 @@ def make_sample(
         candidate = candidate[0]
     if type(candidate) is not str:
         caption(candidate, "the candidate")  # before other things that may be wrong; a text is looked at below
-    image, photo = photo_of(record, identifier, unit, beside=beside)
+    image, photo = photo_of(record, identifier, unit, beside=beside, lying=lying)
     own = record.get("references", ())
     checked = False
     if references is not None:
@@ -124,8 +125,13 @@ def _no_candidate(record: Record) -> Any:
     raise InputError("has no candidate caption; name its field with `caption_field=NAME`")
 
 
-def photo_of(record: Record, identifier: Any, unit: Unit, *, beside: bool) -> tuple[Any, Photo | None]:
-    """The key of a record's image, and its bytes or file where the record tells."""
+def photo_of(
+    record: Record, identifier: Any, unit: Unit, *, beside: bool, lying: bool = False
+) -> tuple[Any, Photo | None]:
+    """The key of a record's image, and its bytes or file where the record tells.
+
+    `lying`: photos of other records do lie there, so that one that does not is missing, not looked for elsewhere.
+    """
     image = record.get("image")
     if image is None:
         return None, None
@@ -141,13 +147,18 @@ def photo_of(record: Record, identifier: Any, unit: Unit, *, beside: bool) -> tu
         return str(identifier), bytes(image)
     if image is None or not isinstance(image, str) or not beside:
         return image, None
-    return image, _beside(image, unit.folder)
+    return image, _beside(image, unit.folder, lying)
 
 
-def _beside(image: str, folder: str) -> Path | None:
+def _beside(image: str, folder: str, lying: bool) -> Path | None:
     """The file of an absolute name, or of one relative to the input; None where there is none."""
     try:
         path = os.path.join(folder, image)
-        return Path(path) if os.path.isfile(path) else None
+        return Path(path) if lying or os.path.isfile(path) else None
     except ValueError:  # a NUL in the name
         return None
+
+
+def photos_lie(records: Sequence[Record], unit: Unit) -> bool:
+    """Whether some records bring their photo, as bytes or as a file beside the input."""
+    return any(photo_of(record, "", unit, beside=True)[1] is not None for record in records)

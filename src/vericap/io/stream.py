@@ -29,7 +29,7 @@ from vericap.core.typing import Array
 from vericap.io import archives, documents, units
 from vericap.io.columns import as_table
 from vericap.io.files import expand, open_file
-from vericap.io.identity import Identity, make_sample, mode_of
+from vericap.io.identity import Identity, make_sample, mode_of, photos_lie
 from vericap.io.planning import How, plan_files, units_of
 from vericap.io.records import PLAIN, Fields, Record, each_caption
 from vericap.io.references import Gathered, References
@@ -84,6 +84,7 @@ class Input:
     mode: str = "id"  # where ids come from: "id", "image", "number"
     references: References | None = None
     beside: bool = True  # whether images may lie beside the input, or anywhere by an absolute name
+    lying: bool = False  # whether photos do lie there: one that does not is missing, and a problem of its record
     problems: list[Problem] = field(default_factory=list)  # met while planning
     notes: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)  # every file that is read
@@ -121,7 +122,9 @@ class Input:
         for row, record in _captions(content.records):
             identifier = identity.of(record, row)
             try:
-                sample = make_sample(record, identifier, self.references, known, unit, beside=self.beside)
+                sample = make_sample(
+                    record, identifier, self.references, known, unit, beside=self.beside, lying=self.lying
+                )
                 found.samples.append(identity.settle(sample, record))
                 found._rows.append(row)
             except InputError as error:
@@ -263,7 +266,9 @@ def open_input(
     found.beside, found._temporary, found.spool = beside, temporary, spool
     digests = _add(found, names, How(spool, format, encoding, fields, records), workers, known)
     found.parallel = all(unit.kind == "text" for unit in found.units) and bool(found.units)
-    found.mode = mode_of(content_of(found.units[0], fields).records) if found.units else "id"
+    first = content_of(found.units[0], fields).records if found.units else []
+    found.mode = mode_of(first)
+    found.lying = beside and bool(first) and photos_lie(first, found.units[0])
     if references:
         files = [name for path in references for name in expand(path)]
         found.references, more = read_references(

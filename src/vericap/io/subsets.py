@@ -16,6 +16,7 @@ import numpy as np
 
 from vericap.core.errors import InputError
 from vericap.io.write import check_output, json_lines, records_of, replacing
+from vericap.vision import images
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,7 +27,10 @@ SHARD = 10_000  # samples of a tar file, where the name counts them
 UID = np.dtype("u8,u8")  # a 128-bit number in two halves, as the resharder compares it
 _UID = re.compile(r"[0-9a-fA-F]{32}")
 COUNTED = re.compile(r"%0?\d*d")  # in the name of shards: the number of each
-_ENDINGS = ((b"\xff\xd8\xff", "jpg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"RIFF", "webp"), (b"BM", "bmp"))
+_ENDINGS = (
+    (b"\xff\xd8\xff", "jpg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"RIFF", "webp"), (b"BM", "bmp"),
+    (b"II*\0", "tif"), (b"MM\0*", "tif"), (b"\0\0\0\x0cjP", "jp2"), (b"P", "ppm"),
+)  # fmt: skip
 
 
 class TarWriter:
@@ -59,6 +63,8 @@ class TarWriter:
     def add(self, sample: Sample, columns: Mapping[str, Any]) -> None:
         """Add a sample; nothing of it is written where its photo cannot be read."""
         data = self.photo(sample)
+        if not images.begins_like_image(data):  # a record may name any file
+            raise InputError("its photo is no image")
         if self._tar is None:
             self._open()
         key = f"{self.rows:09d}"
@@ -120,7 +126,7 @@ def is_shard(file: str | Path, pattern: str | Path) -> bool:
 
 def ending_of(data: bytes) -> str:
     """The ending of a photo's name by its content."""
-    return next((ending for start, ending in _ENDINGS if data.startswith(start)), "jpg")
+    return next((ending for start, ending in _ENDINGS if data.startswith(start)), "avif")
 
 
 class UidWriter:

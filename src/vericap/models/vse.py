@@ -40,7 +40,7 @@ class VseModel:
         found = np.empty((len(rows), self.space), dtype=np.float32)
         for start in range(0, len(rows), _ROWS):
             found[start : start + _ROWS] = self._embed(rows[start : start + _ROWS].astype(np.float32))
-        return found.reshape(*features.shape[:-1], -1)
+        return found.reshape(*features.shape[:-1], self.space)  # there may be no photo at all
 
     def _embed(self, rows: Floats32) -> Floats32:
         x = standardise(rows)

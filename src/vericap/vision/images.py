@@ -243,11 +243,16 @@ def _listed(path: Path) -> Iterator[ImageFile]:
         yield ImageFile(Path(line).name, beside if beside.exists() else Path(line))
 
 
+def begins_like_image(data: bytes) -> bool:
+    """Whether bytes begin like an image of a format that is read."""
+    return _MAGIC.match(data[:16]) is not None
+
+
 def _looks_like_image(file: Path) -> bool:
     if file.suffix.lower() in SUFFIXES:
         return True
     try:
         with file.open("rb") as stream:
-            return _MAGIC.match(stream.read(16)) is not None
+            return begins_like_image(stream.read(16))
     except OSError:
         return False
