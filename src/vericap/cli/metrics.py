@@ -16,7 +16,7 @@ from vericap.run.analyses import known
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print this metric's card")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a metric or a set, whose card is printed")
     parser.add_argument("--analyses", action="store_true", help="list what metrics read, and what it costs")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
