@@ -61,7 +61,7 @@ def serve(browser: Browser, work: Path, output: Path) -> None:
 
 def pointed_at(browser: Browser, word: str) -> None:
     """The pointer on a word of the caption, so that its region is shown."""
-    found = browser.until(lambda: [one for one in browser.all("#candidate .word") if one.text.startswith(word)])
+    found = browser.until(lambda: [node for node in browser.all("#candidate .word") if node.text.startswith(word)])
     ActionChains(browser.driver).move_to_element(found[0]).perform()
 
 

@@ -114,7 +114,9 @@ def which() -> list[str]:
 def alternatives() -> list[str]:
     """Ours beside the figures that others published."""
     measured = agreement()
-    theirs = {(one.label, one.protocol): f"{one.value:.{one.digits}f}" for one in published() if not one.group}
+    theirs = {
+        (known.label, known.protocol): f"{known.value:.{known.digits}f}" for known in published() if not known.group
+    }
     lines = ["| | Flickr8k-Expert τc | Flickr8k-CF τb | s / 1,000 captions | needs |", "|---|---:|---:|---:|---|"]
     for metric in OURS:
         figures = [value(measured, metric, column) for column in (EXPERT, CROWD)]

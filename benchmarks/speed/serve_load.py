@@ -170,10 +170,10 @@ def load(seconds: float) -> Table:
         ["clients", "seconds", "answers", "a second", "by status", "median ms", "95 % ms", "least MB", "most MB"]
     )
     statuses = ", ".join(f"{status}: {count}" for status, count in sorted(counts.items()))
-    times = [Number(one, digits=0) for one in (statistics.median(spent), sorted(spent)[int(0.95 * total)])]
-    memories = [Number(one, digits=0) for one in (min(held), max(held))]
+    times = [Number(spell, digits=0) for spell in (statistics.median(spent), sorted(spent)[int(0.95 * total)])]
+    memories = [Number(size, digits=0) for size in (min(held), max(held))]
     table.add(CLIENTS, Number(seconds, digits=0), total, Number(total / seconds, digits=1), statuses, *times, *memories)
-    table.notes.append(f"memory every {EVERY:.0f} s, in MB: {' '.join(f'{one:.0f}' for one in held)}")
+    table.notes.append(f"memory every {EVERY:.0f} s, in MB: {' '.join(f'{size:.0f}' for size in held)}")
     return table
 
 

@@ -70,7 +70,7 @@ def _row(
         parts += _word(text, _at(words, start, end), x, y)
         x += text_width(text) + 8
     y += _LINE
-    missing = [one.text for one in reason.missing[:_LISTED]] if reason else []
+    missing = [content.text for content in reason.missing[:_LISTED]] if reason else []
     if missing:
         room = int((_WIDTH - _GAP - left) / 8.4)
         listed = ", ".join(missing)
