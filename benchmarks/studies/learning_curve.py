@@ -36,7 +36,8 @@ from vericap.train.trainer import TrainPlan
 from vericap.train.validate import recall
 from vericap.train.vse.training import VseOptions, VseSource, train_encoder
 from vericap.vision.images import find, load_image
-from vericap.vision.regions import Extractor, pool, pyramid
+from vericap.vision.pooling import pool
+from vericap.vision.regions import Extractor, pyramid
 from vericap.vision.store import RegionTable
 
 SIZES = (5_000, 10_000, 20_000, 40_000, 80_000, 113_113)

@@ -10,7 +10,8 @@ from vericap.core.errors import VericapError
 from vericap.core.typing import Floats32
 from vericap.train.backbone.lite import CUT, LiteNetwork, ResidualBlock, padding
 from vericap.train.vse.network import HeadedModule, VseHead
-from vericap.vision.regions import LEVELS, coverage, pyramid
+from vericap.vision.pooling import coverage
+from vericap.vision.regions import LEVELS, pyramid
 
 
 class UpperBlock(nn.Module):

@@ -15,7 +15,8 @@ from vericap.core import onnx
 from vericap.core.typing import Array
 from vericap.run.progress import Bar
 from vericap.train.backbone.onnx_files import upper_part
-from vericap.vision.regions import Extractor, pool, pyramid
+from vericap.vision.pooling import pool
+from vericap.vision.regions import Extractor, pyramid
 from vericap.vision.store import FeatureWriter
 
 _BLOCK = 16  # photos in one run of the network
