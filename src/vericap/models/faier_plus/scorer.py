@@ -61,6 +61,25 @@ class PlacedCase:
     references: Ints
 
 
+class VisualNodes:
+    """Visual nodes of some images on all levels. A few images are mapped together when one of them is asked for, and held
+    until another one is: cases come in the order of their images, and what is made of these stays near the processor."""
+
+    def __init__(self, model: FaierPlusModel, table: RegionTable, embedded: Floats32, images: Ints) -> None:
+        self._model, self._table, self._embedded, self._images = model, table, embedded, images
+        self._held: tuple[int, dict[str, Floats32]] = -1, {}
+
+    def of(self, level: str, image: int) -> Floats32:
+        """(regions, d) of one image, those that are not there too; claims live where sentences do."""
+        part, place = divmod(image, _IMAGES)
+        if part != self._held[0]:
+            some = self._images[part * _IMAGES : (part + 1) * _IMAGES]
+            boxes, inside = (np.asarray(own[some]) for own in (self._table.boxes, self._table.mask))
+            made = self._model.regions(self._embedded[some], boxes.astype(np.float32), inside.astype(bool))
+            self._held = part, made
+        return self._held[1]["sentence" if level == CLAIMS else level][place]
+
+
 @dataclass(frozen=True)
 class CaseGroup:
     """Some cases with everything that is computed once for them; candidates stand in the order of the cases."""
@@ -70,7 +89,7 @@ class CaseGroup:
     numbers: Ints  # of the texts that the group reads
     nodes: dict[str, WeightedNodes]  # of the texts: words, relations, and the scene graph's claims by themselves
     sentences: Floats32  # of the texts
-    visual: dict[str, Floats32]  # (images, regions, d)
+    visual: VisualNodes  # of the images
     inside: Bools  # (images, regions)
 
     @cached_property
@@ -81,7 +100,7 @@ class CaseGroup:
 
     def regions(self, level: str, image: int) -> Floats32:
         """Visual nodes of one image."""
-        visual = self.visual[level][image]
+        visual = self.visual.of(level, image)
         return visual if self.whole[image] else np.asarray(visual[self.inside[image]])
 
     def textual(self, level: str, texts: Ints) -> Any:
@@ -110,18 +129,8 @@ class FaierPlusScorer:
         placed = [PlacedCase(*some) for some in zip(samples, shown.tolist(), parts[len(cases) :])]
         inside = self.table.mask[images].astype(bool)
         nodes, sentences = self._textual(numbers)
-        visual = self._visual(images, inside)
+        visual = VisualNodes(self.model, self.table, self.embedded, images)
         return CaseGroup(np.concatenate(parts[: len(cases)]), placed, numbers, nodes, sentences, visual, inside)
-
-    def _visual(self, images: Ints, inside: Bools) -> dict[str, Floats32]:
-        shape = (len(images), *self.embedded.shape[1:])
-        found = {level: np.empty(shape, dtype=np.float32) for level in LEVELS}
-        for start in range(0, len(images), _IMAGES):
-            part, some = slice(start, start + _IMAGES), images[start : start + _IMAGES]
-            boxes = np.asarray(self.table.boxes[some], dtype=np.float32)
-            for level, values in self.model.regions(self.embedded[some], boxes, inside[part]).items():
-                found[level][part] = values
-        return {**found, CLAIMS: found["sentence"]}  # claims live where sentences do
 
     def _textual(self, numbers: Ints) -> tuple[dict[str, WeightedNodes], Floats32]:
         """Nodes of all levels, and sentence vectors."""
@@ -204,12 +213,12 @@ class FaierPlusScorer:
         mask, count = self.table.mask.astype(bool), len(self.texts.texts)
         images = np.flatnonzero(mask.any(axis=1))
         found = np.full((len(mask), count), -np.inf)  # an image without regions comes last
-        visual = self._visual(images, mask[images])
+        visual = VisualNodes(self.model, self.table, self.embedded, images)
         for start in range(0, count, together):
             texts = np.arange(start, min(start + together, count))
             nodes, sentences = self._textual(texts)
             for place, image in enumerate(images):
-                regions = {level: values[place][mask[image]] for level, values in visual.items()}
+                regions = {level: visual.of(level, place)[mask[image]] for level in (*LEVELS, CLAIMS)}
                 levels = {level: self.model.seen(regions[level], own) for level, own in nodes.items()}
                 levels["sentence"] = self.model.seen_sentence(regions["sentence"], sentences)
                 found[image, texts] = _mean(self._calibrated("alone", levels))
