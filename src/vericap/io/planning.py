@@ -23,7 +23,6 @@ from vericap.run import processes
 from vericap.run.shards import read_record, write_record
 
 _LARGE = 1 << 30  # bytes of an input that are worth several processes
-_TUPLES = ("header", "names")  # of a unit
 
 
 @dataclass(frozen=True)
@@ -136,4 +135,4 @@ def _state(name: str) -> list[int]:
 
 def _unit(items: list[Any]) -> Unit:
     found = Unit(*items)
-    return replace(found, **{name: tuple(getattr(found, name)) for name in _TUPLES})
+    return replace(found, header=tuple(found.header), names=tuple(found.names))

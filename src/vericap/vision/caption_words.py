@@ -179,7 +179,9 @@ def _negated_before(words: CaptionWords, place: int, names: Collection[str]) -> 
     Between them stand adjectives and determiners, and before the determiners one verb; what comes between two noun
     phrases ("without a hat holds a cat") is a sentence that goes on.
     """
-    before, near, far, determined = place - 1, [], [], False  # open words after and before the determiners
+    before, determined = place - 1, False
+    near: list[str] = []  # open words after the determiners,
+    far: list[str] = []  # and those before them
     while before >= 0:
         word = words.tokens[before]
         if word in _NEGATIONS or word.endswith(_ENDINGS):
