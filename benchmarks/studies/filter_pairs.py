@@ -1,7 +1,7 @@
 """`vericap filter` on pairs of which a third have another photo's caption: what is kept, and what the cascade saves.
 
     python -m benchmarks.studies.filter_pairs --metric vse --pairs 20000 [--save]
-    python -m benchmarks.studies.filter_pairs --metric vse --pairs 600 --cascade 'vse>=0.3 & chair==0'
+    python -m benchmarks.studies.filter_pairs --metric vse --pairs 600 --cascade 'vse>=0.3 & chair==0' [--table NAME]
     python -m benchmarks.studies.filter_pairs --metric vse --pairs 600 --soiled
 
 The pairs are captions and photos of Flickr8k (VERICAP_DATA/flickr8k). Precision is the share of kept pairs whose
@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--wrong", type=Fraction, default=Fraction(1, 3))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cascade", metavar="EXPRESSION", help="a condition to run with and without the cascade")
+    parser.add_argument("--table", default="cascade", help="under which the table of --cascade is kept")
     parser.add_argument("--soiled", action="store_true", help="the same captions with &nbsp; for blanks, and cleaned")
     add_save(parser)
     args = parser.parse_args()
@@ -107,7 +108,7 @@ def main() -> None:
             "".join(json.dumps(one) + "\n" for one in pairs(args.pairs, args.wrong, args.seed)), encoding="utf-8"
         )
         if args.cascade:
-            tables = {"cascade": cascaded(file, folder, args.cascade)}
+            tables = {args.table: cascaded(file, folder, args.cascade)}
         elif args.soiled:
             tables = {"soiled": soiled(file, folder, args.metric)}
         else:
