@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import vericap
-from vericap.core.errors import InputError, VericapError
+from vericap.core.errors import InputError, UnknownName, VericapError
 from vericap.core.shipped import ROOT
 
 CANDIDATES = ["a dog runs", "two cats"]
@@ -217,3 +217,12 @@ def test_images_as_files_bytes_pil_and_arrays() -> None:
     np.testing.assert_allclose(found["vse"][0], named["vse"][0], atol=1e-6)
     bad = vericap.score(["a", "b"], metrics="vse", image_names=[image, np.zeros((2, 2, 7))], cache="off")
     assert "array of shape (2, 2, 7)" in bad.problems[0].reason
+
+
+def test_scores_are_found_under_the_name_that_was_asked_for() -> None:
+    result = vericap.score(CANDIDATES, REFERENCES, metrics="ROUGE_L,Bleu_1")
+    np.testing.assert_array_equal(result["ROUGE_L"], result["rouge-l"])
+    assert list(result.table)[2:] == ["rouge-l", "bleu-1"]
+    assert repr(result).startswith("<Result: 2 captions; rouge-l=")
+    with pytest.raises(UnknownName, match="no scores of 'spice'; there are: rouge-l, bleu-1"):
+        result["spice"]

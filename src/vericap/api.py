@@ -17,7 +17,7 @@ from vericap.io import calls
 from vericap.io.calls import Given
 from vericap.io.load import Loaded
 from vericap.io.load import load as _load
-from vericap.metrics.registry import Wanted, resolve
+from vericap.metrics.registry import Wanted, canonical, resolve
 from vericap.run.compare import LEVEL, Comparison, compare_samples
 from vericap.run.engine import Run
 from vericap.run.other_languages import foreign, other_language
@@ -160,6 +160,7 @@ class Scorer:
         result.problems[:0] = found.problems
         result.warnings[:0] = found.warnings
         result.reporter = partial(_report, self.run, found.samples)
+        result.spelled = canonical
         return result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vericap.core.errors import Problem, VericapError
+from vericap.core.errors import Problem, UnknownName, VericapError
 from vericap.core.renders import Renders
 from vericap.core.score import Score
 from vericap.core.statistics import Statistics
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vericap.core.metric import Metric
 
 
-@dataclass
+@dataclass(repr=False)
 class Result(Renders):
     """Scores of one system: what `vericap.score` gives back.
 
@@ -64,6 +64,12 @@ class Result(Renders):
     explanations: dict[str, list[Explanation | None]] = field(default_factory=dict)
     states: dict[str, Any] = field(default_factory=dict, repr=False)  # what metrics know of the whole corpus
     reporter: Callable[..., Path] | None = field(default=None, repr=False, compare=False)  # set by who has the captions
+    spelled: Callable[[str], str] = field(default=str, repr=False, compare=False)  # set by who knows names of metrics
+
+    def __repr__(self) -> str:
+        """The captions by number and the corpus scores: all captions would fill the screen."""
+        scores = ", ".join(f"{name}={score.value:.4g}" for name, score in self.corpus.items() if score.value is not None)
+        return f"<Result: {len(self.ids)} captions{'; ' if scores else ''}{scores}>"
 
     def __getitem__(self, name: str) -> Floats:
         """Per-caption scores of a metric.
@@ -71,15 +77,18 @@ class Result(Renders):
         Parameters
         ----------
         name : str
-            The metric, as it was asked for.
+            The metric, as it was asked for or as the result names it (`CIDEr` or `cider-d`).
 
         Returns
         -------
         array
             One number per caption; NaN where there is no score.
         """
-        statistics = self.statistics[name]
-        scores = self.metrics[name].captions(statistics.values)
+        label = name if name in self.statistics else self.spelled(name)
+        if label not in self.statistics:
+            raise UnknownName(f"there are no scores of '{name}'; there are: {', '.join(self.metrics)}")
+        statistics = self.statistics[label]
+        scores = self.metrics[label].captions(statistics.values)
         return np.where(np.isnan(statistics.values[:, 0]), np.nan, scores)
 
     def worst(self, count: int) -> list[int]:
@@ -119,9 +128,9 @@ class Result(Renders):
         columns: dict[str, Any] = {"id": self.ids}
         if self.candidates:
             columns["candidate"] = self.candidates
-        for name, statistics in self.statistics.items():
+        for name in self.metrics:  # in the order in which they were asked for
             columns[name] = self[name]
-            columns.update({f"{name}.{suffix}": values for suffix, values in statistics.columns.items()})
+            columns.update({f"{name}.{suffix}": values for suffix, values in self.statistics[name].columns.items()})
         for column, undefined in (("problem", True), ("remark", False)):
             reasons = self.row_reasons(undefined)
             if reasons:
