@@ -160,7 +160,7 @@ class Scorer:
         result.problems[:0] = found.problems
         result.warnings[:0] = found.warnings
         result.reporter = partial(_report, self.run, found.samples)
-        result.spelled = canonical
+        result._spelled = canonical
         return result
 
 

@@ -64,11 +64,14 @@ class Result(Renders):
     explanations: dict[str, list[Explanation | None]] = field(default_factory=dict)
     states: dict[str, Any] = field(default_factory=dict, repr=False)  # what metrics know of the whole corpus
     reporter: Callable[..., Path] | None = field(default=None, repr=False, compare=False)  # set by who has the captions
-    spelled: Callable[[str], str] = field(default=str, repr=False, compare=False)  # set by who knows names of metrics
+    _spelled: Callable[[str], str] = field(
+        default=str, init=False, repr=False, compare=False
+    )  # set by who knows names of metrics
 
     def __repr__(self) -> str:
         """The captions by number and the corpus scores: all captions would fill the screen."""
-        scores = ", ".join(f"{name}={score.value:.4g}" for name, score in self.corpus.items() if score.value is not None)
+        known = {name: score.value for name, score in self.corpus.items() if score.value is not None}
+        scores = ", ".join(f"{name}={value:.4g}" for name, value in known.items())
         return f"<Result: {len(self.ids)} captions{'; ' if scores else ''}{scores}>"
 
     def __getitem__(self, name: str) -> Floats:
@@ -84,7 +87,7 @@ class Result(Renders):
         array
             One number per caption; NaN where there is no score.
         """
-        label = name if name in self.statistics else self.spelled(name)
+        label = name if name in self.statistics else self._spelled(name)
         if label not in self.statistics:
             raise UnknownName(f"there are no scores of '{name}'; there are: {', '.join(self.metrics)}")
         statistics = self.statistics[label]
