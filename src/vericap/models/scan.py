@@ -320,7 +320,8 @@ def context_products(words: CaptionWords, captions: tuple[Ints, Ints], alphas: t
     found = np.empty(alphas[0].shape[:2], dtype=np.float32)
     if (kernel := able("attention")) is not None:
         given = map(np.ascontiguousarray, (words.vectors, words.offsets, *captions, *alphas))
-        kernel.products(*given, found, found.shape[1], words.vectors.shape[1], *(own.shape[2] for own in alphas))
+        longest = (alphas[0].shape[-1], alphas[1].shape[-1])
+        kernel.products(*given, found, alphas[0].shape[1], words.vectors.shape[-1], *longest)
         return found
     order = np.argsort(words.lengths()[captions[1]], kind="stable")  # captions of one length are not padded
     for start in range(0, len(order), _PAIRS):

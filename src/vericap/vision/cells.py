@@ -92,7 +92,7 @@ def apart(boxes: Floats32, certain: Floats32, most: int) -> tuple[Floats32, Floa
         kept = _kept(ordered, most)
     else:
         numbers = np.empty(most, dtype=np.int32)
-        kept = numbers[: kernel.apart(ordered, _APART, most, numbers)]
+        kept = numbers[: kernel.apart(ordered, _APART, most, numbers)].astype(np.int64)
     return ordered[kept], certain[order[kept]]
 
 

@@ -62,8 +62,11 @@ class PlacedCase:
 
 
 class VisualNodes:
-    """Visual nodes of some images on all levels. A few images are mapped together when one of them is asked for, and held
-    until another one is: cases come in the order of their images, and what is made of these stays near the processor."""
+    """Visual nodes of some images on all levels.
+
+    A few images are mapped together when one of them is asked for, and held until another one is: cases come in the
+    order of their images, and what is made of these stays near the processor.
+    """
 
     def __init__(self, model: FaierPlusModel, table: RegionTable, embedded: Floats32, images: Ints) -> None:
         self._model, self._table, self._embedded, self._images = model, table, embedded, images
@@ -95,8 +98,7 @@ class CaseGroup:
     @cached_property
     def whole(self) -> list[bool]:
         """Which images have all regions there can be: nothing is copied of them."""
-        found: list[bool] = self.inside.all(axis=1).tolist()
-        return found
+        return [bool(one.all()) for one in self.inside]
 
     def regions(self, level: str, image: int) -> Floats32:
         """Visual nodes of one image."""
