@@ -154,7 +154,7 @@ def test_absolute_and_relative_paths_without_a_folder(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = samples(path)
     assert [pixels(s) for s in found[:2]] == [10, 200]
-    assert found[2].photo is None
+    assert found[2].photo == tmp_path / "nowhere.png"  # the others lie there: this one is missing
     assert [s.photo for s in samples(path, beside=False)] == [None] * 3
 
 
