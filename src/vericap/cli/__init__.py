@@ -112,7 +112,7 @@ def _way_out(error: OSError) -> str:
         "EACCES": elsewhere,
         "EPERM": elsewhere,
         "EROFS": elsewhere,
-        "ENOSPC": "make room, or choose another place",
+        "ENOSPC": "make room where the output and TMPDIR lie, or choose other places",
         "EEXIST": "a file is where a folder is needed; choose another name",
         "ENOTDIR": "a file is where a folder is needed; choose another name",
         "EISDIR": "name a file in it",
