@@ -41,6 +41,8 @@ RATED = 3000  # ratings
 PEOPLE = 500  # photos with a human and a machine caption
 # Classes of boxes that do not follow "a": the edit must read well.
 UNCOUNTED = {"scissors": "a pair of scissors", "skis": "a pair of skis", "broccoli": "some broccoli"}
+# Phrases that add a thing, each with the words that a caption must not have yet.
+PHRASES = (("next to {}", "next to"), ("with {} in the background", "background"))
 FREE = ("vse", "reo-relevance", "faier-plus", "lm")
 WITH = ("sentence", "cider-d", "spice", "spice-soft", "meteor", "bleu-4", "faier-plus", "reo-relevance", "tiger")
 
@@ -339,8 +341,9 @@ class FalsePhrase:
         there |= {self._names[number] for number in self._told.get(int(case.image[:-4]), boxes.NONE).classes}
         name = generator.choice([name for name in self._names if name not in there and name != "person"])
         thing = UNCOUNTED.get(name) or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-        phrase = generator.choice((f"next to {thing}", f"with {thing} in the background"))
-        return f"{case.caption.rstrip().rstrip('.').rstrip()} {phrase}."
+        said = case.caption.lower()  # "... in the background with a cat in the background" nobody would write
+        fits = [phrase for phrase, again in PHRASES if again not in said] or [PHRASES[0][0]]
+        return f"{case.caption.rstrip().rstrip('.').rstrip()} {generator.choice(fits).format(thing)}."
 
 
 def dropped(case: Case, graph: SceneGraph, generator: random.Random) -> str:

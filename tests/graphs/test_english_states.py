@@ -32,3 +32,16 @@ def test_trees_are_those_of_spacy() -> None:
     slow, fast = trainable(), pipeline()
     for one, two in zip(slow.pipe(CAPTIONS), fast.pipe(CAPTIONS)):
         assert [(t.tag_, t.dep_, t.head.i) for t in one] == [(t.tag_, t.dep_, t.head.i) for t in two]
+
+
+def test_tokens_are_those_of_spacy() -> None:
+    slow, fast = trainable(), pipeline()
+    texts = [
+        *CAPTIONS,
+        "it's a t-shirt, isn't it?",
+        "u.s.a. (and/or) 5km http://a.b/c",
+        "tab\tand\nline",
+        "don't don't",
+    ]
+    for text in (*texts, *texts):  # the second time every word is known
+        assert [t.text_with_ws for t in fast.make_doc(text)] == [t.text_with_ws for t in slow.make_doc(text)]

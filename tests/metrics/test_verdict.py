@@ -70,6 +70,18 @@ def test_scrambled_words_lower_fluency_and_the_verdict_with_it() -> None:
     assert found["verdict"][1] < found["verdict"][0]
 
 
+def test_what_is_said_does_not_depend_on_the_order_of_words_that_have_none() -> None:
+    found = judged("A cup of coffee and a spoon on a wooden table.", "table coffee spoon on a wooden of and A cup a a.")
+    assert found["fidelity"][1] == pytest.approx(found["fidelity"][0], abs=0.1)
+    assert found["adequacy"][1] == pytest.approx(found["adequacy"][0], abs=0.05)
+
+
+def test_later_sentences_are_trusted_less() -> None:
+    told = reasons(judged("A cup of coffee on a table. A cup of coffee on a table. A cup of coffee on a table."))
+    first, second, third = (one.support or 0.0 for one in told.sentences)
+    assert first > second > third > 0.5
+
+
 def test_references_are_read_beside_the_image_unless_they_are_left_aside() -> None:
     references = ("A woman astronaut in an orange suit.", "A smiling astronaut in front of a flag.")
     caption = "A woman in an orange suit in front of a flag."

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from vericap.core.settings import Settings
 from vericap.graphs.english import parse
-from vericap.metrics.verdict.claims import claimed, sentences_of
+from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.claims import Claim, claimed, content_form, sentences_of, unordered
+from vericap.metrics.verdict.lexicon import Lexicon
+from vericap.metrics.verdict.split import disordered
+from vericap.models import fluency
+from vericap.models.visual_words import load
+from vericap.run.runtime import Runtime
 
 
 def claims(text: str) -> dict[str, set[str]]:
@@ -45,3 +52,46 @@ def test_places_are_those_of_the_whole_caption() -> None:
 @pytest.mark.parametrize("text", ["", "...", "of the and", "xqz blorf"])
 def test_a_text_that_says_little_is_no_error(text: str) -> None:
     assert isinstance(claims(text), dict)
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    return Lexicon(load(), Runtime.of(Settings(cache="off")).encoder().phrases)
+
+
+def test_words_without_order_make_the_same_claims_in_any_order(lexicon: Lexicon) -> None:
+    found = []
+    for text in ("hydrant a street on red the fire two next dogs", "two dogs red fire hydrant the a on street next"):
+        sentence = unordered(text, (0, len(text)), lexicon.named)
+        found.append({(claim.kind, claim.text) for claim in sentence.claims})
+        named = next(claim for claim in sentence.claims if claim.text == "fire hydrant")
+        assert sorted(sentence.words[place][0] for place in named.words) == ["fire", "hydrant"]
+        assert not any(claim.subject or claim.object for claim in sentence.claims)
+    assert found[0] == found[1]
+    assert {("object", "dog"), ("object", "street"), ("count", "two"), ("attribute", "red")} <= found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("A red fire hydrant stands on the street next to two dogs.", False),
+        ("A man riding a horse on a beach with a", False),  # cut off, but in order
+        ("red the stands on two fire hydrant A dogs to next street the.", True),
+    ],
+)
+def test_order_is_what_a_parser_needs(text: str, broken: bool) -> None:
+    assert disordered(fluency.load().texts([text])[0], (0, len(text))) is broken
+
+
+def test_a_synonym_of_wordnet_stands_for_an_unknown_object(lexicon: Lexicon) -> None:
+    claim = Claim("object", "hair drier", (0, 1))
+    lexicon.learn([claim])
+    known = lexicon[claim]
+    assert known is not None
+    assert known.near == ("dryer",)
+    assert known.likeness == 1
+
+
+def test_words_of_place_are_no_content() -> None:
+    words = [word for word, _, _ in words_of("A dog sits next to the left side of two cars in front of a house")]
+    assert [content_form(word) for word in words if content_form(word)] == ["dog", "sit", "two", "car", "house"]

@@ -150,3 +150,12 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
 def test_the_name_tells_one_training_from_another(encoder: CaptionEncoder) -> None:
     assert encoder.name == f"tiny-{encoder.meta['version']}"
     assert encoder.meta["files"]["encoder.onnx"].startswith(encoder.meta["version"])
+
+
+def test_vectors_made_beside_states_are_those_made_alone(encoder: CaptionEncoder) -> None:
+    long = "a dog and a cat " * 60
+    texts = [*CAPTIONS, long]
+    alone = CaptionEncoder(encoder._folder).sentences(texts)
+    both = CaptionEncoder(encoder._folder)
+    both.token_states(texts[::2])
+    np.testing.assert_array_equal(both.sentences(texts), alone)

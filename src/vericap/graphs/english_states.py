@@ -1,4 +1,4 @@
-"""spaCy's token states, computed faster: each distinct word is embedded once, layers are plain matrix products.
+"""spaCy's tokens and their states, made faster: each distinct word is cut and embedded once, layers are plain products.
 
 The network is the pipeline's own (MultiHashEmbed and MaxoutWindowEncoder) with its own weights; only the arithmetic
 is arranged for speed. What depends on a word alone (six hashed features mixed by a maxout layer) is kept, what depends
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vericap.core.typing import Floats32, Ints
+from vericap.native.dense import Layer
 
 _MOST_WORDS = 1 << 16  # kept embeddings; beyond that the table begins anew
 _TOGETHER = 64  # words embedded at a time
@@ -20,8 +21,10 @@ _EPSILON = 1e-8  # of thinc's layer norm
 
 
 def quicken(nlp: Any) -> Any:
-    """Let the pipeline's tok2vec compute its states by `WordStates`."""
+    """Let the pipeline cut its texts by `KnownWords` and its tok2vec compute its states by `WordStates`."""
     from thinc.api import Model
+
+    nlp.tokenizer = KnownWords(nlp.tokenizer)
 
     component = nlp.get_pipe("tok2vec")
     states = WordStates(component.model)
@@ -30,7 +33,60 @@ def quicken(nlp: Any) -> Any:
         return states(docs), lambda gradient: []
 
     component.model = Model("word-states", forward, dims={"nO": states.width})
+    lower = nlp.get_pipe("parser").model.get_ref("lower")
+    lower._func = _ahead(lower)
     return nlp
+
+
+def _ahead(lower: Any) -> Any:
+    """What the parser's first layer makes of every token in each of its roles, before any step is taken."""
+    weights, pad = lower.get_param("W"), lower.get_param("pad")
+    layer = Layer(weights.reshape(-1, weights.shape[-1]))
+
+    def forward(model: Any, tokens: Floats32, is_train: bool) -> tuple[Floats32, Any]:
+        found = np.zeros((len(tokens) + 1, len(layer.weights)), dtype=np.float32)
+        found[0] = pad.reshape(-1)
+        layer(tokens, add=found[1:])
+        return found.reshape(-1, *weights.shape[:-1]), lambda gradient: None
+
+    return forward
+
+
+class KnownWords:
+    """The pipeline's tokenizer, asked once for what stands between two blanks: nothing else decides how that is cut.
+
+    spaCy's own memory of words is emptied with every memory zone.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._known: dict[str, list[str]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+    def __call__(self, text: str) -> Any:
+        from spacy.tokens import Doc
+
+        parts = text.split(" ")
+        if not all(parts) or text.split() != parts:  # doubled blanks and other white space are tokens too
+            return self._tokenizer(text)
+        words, spaces = list[str](), list[bool]()
+        for part in parts:
+            own = self._known.get(part)
+            if own is None:
+                own = self._learn(part)
+            words += own
+            spaces += [False] * (len(own) - 1)
+            spaces.append(True)
+        spaces[-1] = False
+        return Doc(self._tokenizer.vocab, words=words, spaces=spaces)
+
+    def _learn(self, part: str) -> list[str]:
+        if len(self._known) > _MOST_WORDS:
+            self._known.clear()
+        own = self._known[part] = [token.text for token in self._tokenizer(part)]
+        return own
 
 
 class WordStates:
@@ -103,19 +159,17 @@ class _Layer:
         maxout, norm = (_find(residual, name) for name in ("maxout", "layernorm"))
         weights, bias = maxout.get_param("W"), maxout.get_param("b")
         self.width, self.pieces = int(bias.shape[0]), int(bias.shape[1])
-        # columns of one piece stand together: the maximum is taken over slices
-        self._weights = np.ascontiguousarray(weights.transpose(1, 0, 2).reshape(-1, weights.shape[2]).T)
-        self._bias = np.ascontiguousarray(bias.T.reshape(-1))
+        # Outputs of one piece stand together: the maximum is taken over slices. Neighbours are added by layers of their
+        # own, so that no window is built.
+        rows = weights.transpose(1, 0, 2).reshape(-1, weights.shape[2])
+        before, here, after = np.split(rows, 3, axis=1)
+        self._here, self._before, self._after = Layer(here, bias.T.reshape(-1)), Layer(before), Layer(after)
         self._gain, self._shift = norm.get_param("G"), norm.get_param("b")
 
     def __call__(self, states: Floats32) -> Floats32:
-        count, width = states.shape
-        window = np.zeros((count, 3 * width), dtype=np.float32)
-        window[1:, :width] = states[:-1]
-        window[:, width : 2 * width] = states
-        window[:-1, 2 * width :] = states[1:]
-        mixed = window @ self._weights
-        mixed += self._bias
+        mixed = self._here(states)
+        self._before(states[:-1], add=mixed[1:])
+        self._after(states[1:], add=mixed[:-1])
         best = mixed[:, : self.width]
         for piece in range(1, self.pieces):
             np.maximum(best, mixed[:, piece * self.width : (piece + 1) * self.width], out=best)

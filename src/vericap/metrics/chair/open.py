@@ -26,7 +26,7 @@ class OpenVerdict:
     @classmethod
     def of(cls, caption: str, parts: CaptionParts, *, references: bool) -> OpenVerdict:
         judge, way = shipped_judge(), BOTH if references and parts.recall == parts.recall else IMAGE
-        support, limit = judge.support(parts, way), judge.doubted(way)
+        support, limit = judge.support([parts], way), judge.doubted(way)
         objects = [(claim.text, own) for claim, own in zip(parts.claims, support.tolist()) if claim.kind == OBJECT]
         rows = []
         for text, start, end, value, claim in word_supports(parts, support):

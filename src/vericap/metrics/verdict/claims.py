@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,6 +27,8 @@ PLACES = word_set(
     between among amid past throughout beyond left right front top facing far adjacent
     """
 )
+_OF_PLACES = word_set("next front top close")  # which only make up "next to", "in front of", "on top of", "close to"
+_SIDES = word_set("side sides middle center centre edge corner")  # "at the side of"
 # Words about the picture or the telling of it, and words that no photo can confirm or deny.
 _TALK = word_set(
     """
@@ -40,9 +42,11 @@ _TALK = word_set(
 
 
 Forms = dict[str, list[int]]  # base form -> the places of words that may be forms of it
+# Places with words -> kind and base form of each claim, with its places.
+Named = Callable[[list[tuple[int, str]]], list[tuple[str, str, tuple[int, ...]]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Claim:
     """Something a caption says that a photo may show: what, of what kind, and the words that say it."""
 
@@ -53,7 +57,7 @@ class Claim:
     object: str = ""  # the second object of a relation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClaimedSentence:
     """A sentence with its words (text, start and end in the whole caption) and claims."""
 
@@ -86,6 +90,18 @@ def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSente
     return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
 
 
+def unordered(text: str, span: tuple[int, int], named: Named) -> ClaimedSentence:
+    """The claims of a sentence whose words stand in no order: its content words by themselves, as `named` names them.
+
+    No grammar tells what belongs to what, so nothing is said of anything.
+    """
+    start, end = span
+    words = tuple((word, start + a, start + b) for word, a, b in words_of(text[start:end]))
+    content = [place for place, (word, _, _) in enumerate(words) if is_content(word)]
+    found = [Claim(kind, name, places) for kind, name, places in named([(p, words[p][0]) for p in content])]
+    return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
+
+
 def _of_graph(graph: SceneGraph, forms: Forms) -> Iterator[Claim]:
     names = graph.objects
     for name in names:
@@ -94,7 +110,7 @@ def _of_graph(graph: SceneGraph, forms: Forms) -> Iterator[Claim]:
     for place, attribute in graph.attributes:
         own = _found(attribute, forms)
         if own and attribute not in _TALK:
-            yield Claim(_attribute_kind(attribute), attribute, own, names[place])
+            yield Claim(attribute_kind(attribute), attribute, own, names[place])
     for place, verb in graph.actions:
         if verb not in _TALK and (own := _found(verb, forms)):
             yield Claim(ACTION, verb, own, names[place])
@@ -112,7 +128,8 @@ def _of_relation(subject: str, relation: str, other: str, forms: Forms) -> Itera
         yield Claim(RELATION, place, own, subject, other)
 
 
-def _attribute_kind(attribute: str) -> str:
+def attribute_kind(attribute: str) -> str:
+    """Numbers and words of quantity are counts."""
     return COUNT if attribute in NUMBERS or attribute in MANY or attribute.isdigit() else ATTRIBUTE
 
 
@@ -132,7 +149,17 @@ def _forms(word: str) -> frozenset[str]:
     return base_forms(word.lower().replace("’", "'").removesuffix("'s"))
 
 
+@lru_cache(maxsize=1 << 15)
 def is_content(word: str) -> bool:
-    """Whether a word says something a photo may show."""
+    """Whether a word says something a photo may show; "next" of "next to" says nothing by itself."""
     lower = word.lower()
-    return lower not in ENGLISH and lower not in _TALK and not _forms(word) & _TALK and any(map(str.isalpha, lower))
+    empty = lower in ENGLISH or lower in _TALK or lower in _OF_PLACES
+    return not empty and _forms(word).isdisjoint(_TALK) and any(map(str.isalpha, lower))
+
+
+@lru_cache(maxsize=1 << 15)
+def content_form(word: str) -> str:
+    """The shortest base form of a content word, under which it counts once; "" of other words and of those of place."""
+    if not is_content(word) or word.lower() in PLACES or word.lower() in _SIDES:
+        return ""
+    return min(base_forms(word.lower()), key=lambda form: (len(form), form))

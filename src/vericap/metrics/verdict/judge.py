@@ -4,10 +4,13 @@ Support of a claim is the calibrated probability that it is right:
     s = sigmoid(w_k . x + c_k)   for its kind k, x being `features` of what photo and references say of it.
 A relation is judged by how its two things lie to each other; a word has the least support of the claims that say it.
 Of a sentence with log odds l of its claims, those of the things it is the first to name (n) and of the rest (o) apart:
-    right = sigmoid(a . (mean l_n, mean l_o, min l, r, 1) + p),   the probability that nothing in it is wrong,
+    right = u_k sigmoid(a . (mean l_n, mean l_o, min l, r, 1) + p),   the probability that nothing in it is wrong,
     fidelity = (1 - m) mean right + m min right over sentences,
-r being the log odds that its things lie to each other as it says, p such that people's captions have .95 on average.
-Adequacy adds up what is supported, every content word once, t being the support from which a word counts:
+r being the log odds that its things lie to each other as it says, p such that people's captions have .95 on average,
+u_k the chance that a sentence after k others has no error that the photo does not show: machines' long descriptions go
+wrong towards their end, and plausibly so.
+Adequacy adds up what is supported, every content word once, t being the support from which a word counts; what is said
+of a thing that is more likely not there counts no more than that thing:
     adequacy = 1 - exp(-sum_w (s_w - t)+ / (1 - t) / c),
 with references the mean of this and of the share of what they say that the caption says.
 The verdict is the human rating (0 to 1) expected from these and from how the sentences fit photo and references; below
@@ -18,7 +21,7 @@ to nothing is true but of little use.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,9 +29,8 @@ from typing import Any
 import numpy as np
 
 from vericap.core import shipped
-from vericap.core.typing import Array, Floats
-from vericap.metrics.evidence import base_forms
-from vericap.metrics.verdict.claims import OBJECT, RELATION, is_content
+from vericap.core.typing import Array, Floats, Ints
+from vericap.metrics.verdict.claims import OBJECT, RELATION, content_form
 from vericap.metrics.verdict.lexicon import PART
 from vericap.metrics.verdict.parts import CLAIM, GEOMETRY, CaptionParts
 from vericap.metrics.verdict.rating import RATING, rating_features
@@ -43,10 +45,8 @@ _AT = {name: place for place, name in enumerate(CLAIM)}
 _REFERENCES = 5.0  # of so many, silence of all is full evidence
 _SURE = {IMAGE: 6.0, BOTH: 3.0}  # log odds beyond which nothing becomes surer
 _GOOD = 1.0  # from which the least is no worry
+_HALF = 0.5  # support below which a thing is more likely not there
 _NONE = 4.0  # of a sentence that says nothing of a kind
-# Of machines' long descriptions 1 % of the first sentences are wrong and 40 % of the fourth ones: a fraction of that is
-# taken from the log odds of every later sentence, up to the sixth.
-_LATER, _LAST = 0.3, 5
 
 
 def features(numbers: Array, way: str) -> Floats:
@@ -66,7 +66,7 @@ def features(numbers: Array, way: str) -> Floats:
     return np.stack(seen, axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judged:
     """One caption, judged."""
 
@@ -108,69 +108,121 @@ class Judge:
         bland = self.weights["bland"]
         return 1.0 - float(bland["share"]) * (1.0 - min(1.0, adequacy / float(bland["below"])))
 
-    def judged(self, parts: CaptionParts, way: str) -> Judged:
-        support = self.support(parts, way)
-        right = self.right(parts, support, way)
-        content = self.content(parts, support)
-        least = float(self.weights["fidelity"]["least"])
-        fidelity = (1 - least) * float(right.mean()) + least * float(right.min())
-        adequacy = 1 - float(np.exp(-content / self.weights["adequacy"]["scale"]))
+    # --- captions together ----------------------------------------------------------------------------------------
+
+    def judged(self, captions: Sequence[CaptionParts], way: str) -> list[Judged]:
+        """Every caption, judged for itself."""
+        if not captions:
+            return []
+        support, placed = self.support(captions, way), self.placed(captions)
+        right = self.right(captions, support, placed, way)
+        content = self.content(captions, support)
+        least, scale = float(self.weights["fidelity"]["least"]), self.weights["adequacy"]["scale"]
+        counts = [len(parts.sentences) for parts in captions]
+        fidelity = (1 - least) * means(right, counts) + least * np.minimum.reduceat(right, starts(counts))
+        adequacy = 1 - np.exp(-content / scale)
         if way == BOTH:
-            adequacy = (adequacy + parts.recall) / 2
-        return Judged(support, right, content, fidelity, adequacy)
+            adequacy = (adequacy + np.array([parts.recall for parts in captions])) / 2
+        claims = np.split(support, np.cumsum([len(parts.owners) for parts in captions])[:-1])
+        rows = zip(claims, np.split(right, np.cumsum(counts)[:-1]), content.tolist(), fidelity.tolist())
+        return [Judged(*row, adequate) for row, adequate in zip(rows, adequacy.tolist())]
 
-    def rating(self, parts: CaptionParts, judged: Judged, way: str) -> float:
-        """The human rating (0 to 1) that is expected of a caption."""
+    def ratings(self, captions: Sequence[CaptionParts], judged: Sequence[Judged], way: str) -> Floats:
+        """The human ratings (0 to 1) that are expected of captions."""
+        if not captions:
+            return np.zeros(0)
         weights = _vector(self.weights["rating"][way], (*RATING[way], "constant"))
-        return float(1 / (1 + np.exp(-(weights[:-1] @ rating_features(parts, judged, way) + weights[-1]))))
+        odds = (rating_features(captions, judged, way) * weights[:-1]).sum(axis=1) + weights[-1]
+        return np.asarray(1 / (1 + np.exp(-odds)))
 
-    def support(self, parts: CaptionParts, way: str) -> Floats:
-        """The probability that each claim is right."""
-        claims, table = parts.claims, self._support[way]
-        given = np.concatenate([features(parts.numbers, way), np.ones((len(claims), 1))], axis=1)
-        weights = np.stack([table[claim.kind if claim.kind in table else ""] for claim in claims] or [table[""]])
-        odds = np.einsum("cf,cf->c", given, weights[: len(claims)])
-        return 1 / (1 + np.exp(-odds - self.placed(parts)))
+    def support(self, captions: Sequence[CaptionParts], way: str) -> Floats:
+        """The probability that each claim is right, caption after caption."""
+        table = self._support[way]
+        kinds = [claim.kind for parts in captions for claim in parts.claims]
+        if not kinds:
+            return np.zeros(0)
+        given = features(np.concatenate([parts.numbers for parts in captions]), way)
+        names = list(table)
+        place = {name: number for number, name in enumerate(names)}
+        weights = np.stack([table[name] for name in names])[[place.get(kind, place[""]) for kind in kinds]]
+        odds = (given * weights[:, :-1]).sum(axis=1) + weights[:, -1]
+        return np.asarray(1 / (1 + np.exp(-odds - self.placed(captions))))
 
-    def placed(self, parts: CaptionParts) -> Floats:
+    def placed(self, captions: Sequence[CaptionParts]) -> Floats:
         """Log odds of every claim from how its two things lie to each other; 0 where that says nothing."""
-        found = np.zeros(len(parts.claims))
-        for place, claim in enumerate(parts.claims):
-            if claim.kind == RELATION and parts.lying[place].any():
-                found[place] = self.lying(claim.text, parts.lying[place])
+        how = np.concatenate([parts.lying for parts in captions])
+        found = np.zeros(len(how))
+        rows = np.flatnonzero(how.any(axis=1))
+        if len(rows):
+            claims = [claim for parts in captions for claim in parts.claims]
+            none = np.zeros(len(GEOMETRY) + 1)
+            weights = np.stack([self._lying.get(relation_group(claims[row].text), none) for row in rows.tolist()])
+            found[rows] = (how[rows] * weights[:, :-1]).sum(axis=1) + weights[:, -1]
         return found
 
-    def lying(self, relation: str, how: Array) -> float:
-        """Log odds of a relation from how its two things lie to each other."""
-        own = self._lying.get(relation_group(relation))
-        return 0.0 if own is None else float(own @ np.append(how, 1.0))
+    def right(self, captions: Sequence[CaptionParts], support: Floats, placed: Floats, way: str) -> Floats:
+        """The probability that nothing in a sentence is wrong, caption after caption."""
+        weights, own = _vector(self.weights["right"][way], RIGHT), self.weights["fidelity"]
+        odds = (sentence_features(captions, support, placed, way) * weights).sum(axis=1) + float(own["before"][way])
+        before = np.concatenate([np.arange(len(parts.sentences)) for parts in captions])
+        unseen = np.minimum(float(own["unseen"]["each"]) * before, float(own["unseen"]["most"]))
+        return np.asarray((1 - unseen) / (1 + np.exp(-odds)))
 
-    def right(self, parts: CaptionParts, support: Floats, way: str) -> Floats:
-        """The probability that nothing in a sentence is wrong."""
-        weights = _vector(self.weights["right"][way], RIGHT)
-        odds = sentence_features(parts, support, self.placed(parts), way) @ weights
-        odds -= _LATER * np.minimum(np.arange(len(odds)), _LAST)
-        return 1 / (1 + np.exp(-odds - float(self.weights["fidelity"]["before"][way])))
-
-    def content(self, parts: CaptionParts, support: Floats) -> float:
+    def content(self, captions: Sequence[CaptionParts], support: Floats) -> Floats:
         """The sum of what is supported: every content word once, wherever it stands."""
-        counted = dict[str, float]()
-        for text, _, _, value, _ in word_supports(parts, support):
-            if value is not None and is_content(text):
-                word = min(base_forms(text.lower()), key=lambda form: (len(form), form))
-                counted[word] = max(counted.get(word, 0.0), max(value - self.threshold, 0.0) / (1 - self.threshold))
-        return sum(counted.values())
+        said_of = np.concatenate([parts.subjects for parts in captions])
+        first = np.repeat(starts([len(parts.owners) for parts in captions]), [len(parts.owners) for parts in captions])
+        subject = support[np.where(said_of >= 0, said_of + first, np.arange(len(support)))]
+        limited = np.where(subject < _HALF, np.minimum(support, subject), support)
+        counts = iter((np.maximum(limited - self.threshold, 0.0) / (1 - self.threshold)).tolist())
+        return np.array([_content(parts, counts) for parts in captions])
 
 
-def sentence_features(parts: CaptionParts, support: Floats, placed: Floats, way: str) -> Floats:
+def _content(parts: CaptionParts, counts: Iterator[float]) -> float:
+    """What a caption's words count, each as its least claim does and as it counts most where it is said again."""
+    found = dict[str, float]()
+    for sentence in parts.sentences:
+        least = dict[int, float]()
+        for claim, count in zip(sentence.claims, counts):
+            if claim.kind != RELATION:
+                for word in claim.words:
+                    least[word] = min(least.get(word, 1.0), count)
+        for word, count in least.items():
+            form = content_form(sentence.words[word][0])
+            found[form] = max(found.get(form, 0.0), count)
+    found.pop("", None)
+    return sum(found.values())
+
+
+def starts(counts: Sequence[int]) -> Ints:
+    """Where groups of so many rows begin."""
+    ends = np.cumsum(counts)
+    return np.asarray(ends - counts, dtype=np.int64)
+
+
+def means(values: Array, counts: Sequence[int]) -> Floats:
+    """Means over the first counts[0] rows, over the next counts[1], and so on; every group has rows."""
+    sums = np.add.reduceat(values, starts(counts), axis=0)
+    return np.asarray(sums / np.reshape(counts, (-1, *[1] * (values.ndim - 1))))
+
+
+def sentence_features(captions: Sequence[CaptionParts], support: Floats, placed: Floats, way: str) -> Floats:
     """(sentences, RIGHT): mean log odds of the things a sentence is the first to name and of all else it says of
     things, the least of all, and how likely its things lie as it says."""
     bounded = np.clip(support, 1e-6, 1 - 1e-6)
-    odds = np.clip(np.log(bounded / (1 - bounded)), -_SURE[IMAGE], _SURE[way])
-    rows, named, start = [], set[str](), 0
+    odds = iter(np.clip(np.log(bounded / (1 - bounded)), -_SURE[IMAGE], _SURE[way]).tolist())
+    lying = iter(placed.tolist())
+    return np.array([row for parts in captions for row in _told(parts, odds, lying, min(_NONE, _SURE[way]))])
+
+
+def _told(parts: CaptionParts, odds: Iterator[float], lying: Iterator[float], none: float) -> list[list[float]]:
+    """The features of a caption's sentences; means are those of the claims and of one more that is right, so that a
+    claim more or less moves them little."""
+    rows, named = [], set[str]()
     for sentence in parts.sentences:
-        new, others, least = list[float](), list[float](), _GOOD
-        for claim, own in zip(sentence.claims, odds[start:].tolist()):
+        new, others, least, placed = [none], [none], _GOOD, 0.0
+        for claim, own, place in zip(sentence.claims, odds, lying):
+            placed += place
             if claim.kind == RELATION:
                 continue
             least = min(least, own)
@@ -179,15 +231,8 @@ def sentence_features(parts: CaptionParts, support: Floats, placed: Floats, way:
             elif claim.text not in named:
                 new.append(own)
                 named.add(claim.text)
-        start += len(sentence.claims)
-        own = placed[start - len(sentence.claims) : start]
-        rows.append([_mean(new, way), _mean(others, way), least, float(own.sum()), 1.0])
-    return np.array(rows, dtype=np.float64).reshape(-1, len(RIGHT))
-
-
-def _mean(values: Sequence[float], way: str) -> float:
-    """The mean of log odds and of one more claim that is right, so that a claim more or less moves it little."""
-    return (sum(values) + min(_NONE, _SURE[way])) / (len(values) + 1)
+        rows.append([sum(new) / len(new), sum(others) / len(others), least, placed, 1.0])
+    return rows
 
 
 _GROUPS = {

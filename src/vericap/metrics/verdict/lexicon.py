@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,8 +13,19 @@ from vericap.core.typing import Floats32, Ints
 from vericap.graphs.corruption_words import ATTRIBUTES as KINDS_OF_ATTRIBUTES
 from vericap.graphs.corruption_words import KIND_OF_ATTRIBUTE, NUMBERS, covers, noun_kind
 from vericap.metrics.evidence import base_forms
-from vericap.metrics.verdict.claims import ACTION, ATTRIBUTE, COUNT, OBJECT, RELATION, Claim, ClaimedSentence
+from vericap.metrics.verdict.claims import (
+    ACTION,
+    ATTRIBUTE,
+    COUNT,
+    OBJECT,
+    RELATION,
+    Claim,
+    ClaimedSentence,
+    attribute_kind,
+)
 from vericap.models.visual_words import VisualWords
+from vericap.native.dense import Layer
+from vericap.text import wordnet
 
 Vectors = Callable[[Sequence[str]], Floats32]  # unit vectors of phrases, for words the vocabulary lacks
 PART = "verdict"  # what ships of it
@@ -31,7 +43,7 @@ _KINDS_OF_THINGS = ("animal", "vehicle", "furniture")
 _ANY = ("object", "action", "attribute")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Known:
     """How the vocabulary knows a claim: entries that say it, each with a share, and how near they come to it."""
 
@@ -49,7 +61,7 @@ class Lexicon:
         self.model, self._vectors = model, vectors
         self._known: dict[tuple[str, str, str, str], Known] = {}
         self._others: dict[int, frozenset[str]] = {}
-        self._table: Floats32 | None = None
+        self._table: Layer | None = None  # vectors of the words
         self._words = np.array([place for place, kind in enumerate(model.kinds) if kind in _ANY], dtype=np.int64)
         self._rivals = rivals
 
@@ -61,10 +73,12 @@ class Lexicon:
         for claim in claims:
             if key(claim) in self._known or claim.kind == RELATION:
                 continue
-            own = self._own(claim)
+            own, near = self._own(claim), ()
+            if own is None and (own := self._synonym(claim)) is not None:
+                near = (self.model.entries[own],)
             if own is not None:
                 none = (0,) * (NEAREST - 1)
-                self._known[key(claim)] = Known((own, *none), (1.0, *none), 1.0, self._phrase(claim))
+                self._known[key(claim)] = Known((own, *none), (1.0, *none), 1.0, self._phrase(claim), near)
             else:
                 lacking.setdefault(claim.text, []).append(claim)
         if lacking:
@@ -109,6 +123,48 @@ class Lexicon:
         found = [places[kind, text] for kind in kinds for text in texts if (kind, text) in places]
         return found[0] if found else None
 
+    def _synonym(self, claim: Claim) -> int | None:
+        """An entry that names the same thing by WordNet: "dryer" for "hair drier"."""
+        if claim.kind != OBJECT:
+            return None
+        senses = wordnet.synsets(claim.text, "n")[:1]
+        names = [name.replace("_", " ") for sense in senses for name in wordnet.lemmas(sense)]
+        found = [self.model.places.get((OBJECT, text)) for name in names for text in (name, name.rpartition(" ")[2])]
+        return next((place for place in found if place is not None), None)
+
+    def named(self, words: list[tuple[int, str]]) -> list[tuple[str, str, tuple[int, ...]]]:
+        """Words without order as claims, each by the entry that says it most often; "hydrant ... fire" is one thing."""
+        forms = {place: base_forms(word.lower()) for place, word in words}
+        found: list[tuple[str, str, tuple[int, ...]]] = []
+        left = dict(words)
+        for place in forms:
+            for first, second in (pair for form in forms[place] for pair in self._pairs.get(form, ())):
+                other = next((n for n in left if n != place and second in forms[n]), -1)
+                if place in left and other >= 0:
+                    found.append((OBJECT, f"{first} {second}", (place, other)))
+                    del left[place], left[other]
+        return found + [(*self._kind_of(word.lower(), forms[place]), (place,)) for place, word in left.items()]
+
+    @cached_property
+    def _pairs(self) -> dict[str, list[tuple[str, str]]]:
+        """Objects of two words by the first of them, where that is said less often by itself: not "coffee table"."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        places, prior = self.model.places, self.model.prior
+        for place, (kind, entry) in enumerate(zip(self.model.kinds, self.model.entries)):
+            first, _, second = entry.partition(" ")
+            alone = places.get((OBJECT, first), place)
+            if kind == OBJECT and second and " " not in second and prior[alone] <= prior[place]:
+                found.setdefault(first, []).append((first, second))
+        return found
+
+    def _kind_of(self, word: str, forms: frozenset[str]) -> tuple[str, str]:
+        places, prior = self.model.places, self.model.prior
+        known = [(kind, form) for kind in _ANY for form in sorted(forms) if (kind, form) in places]
+        if not known:
+            return OBJECT, word
+        kind, form = max(known, key=lambda entry: float(prior[places[entry]]))
+        return attribute_kind(form) if kind == ATTRIBUTE else kind, form
+
     def _phrase(self, claim: Claim) -> int:
         joined = {ATTRIBUTE: ("attribute object", f"{claim.text} {claim.subject}")}
         joined |= {COUNT: ("attribute object", f"{claim.text} {claim.subject}")}
@@ -117,10 +173,9 @@ class Lexicon:
 
     def _near(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[float, ...], float]]:
         if self._table is None:
-            self._table = self._vectors([self.model.entries[place] for place in self._words.tolist()])
+            self._table = Layer(self._vectors([self.model.entries[place] for place in self._words.tolist()]))
         found = []
-        for vector in self._vectors(texts):
-            row = self._table @ vector  # one by one: the last digits of a product of many depend on their number
+        for row in self._table(self._vectors(texts)):
             best = np.argsort(-row)[:NEAREST]
             weights = np.exp(_LIKE * (row[best] - row[best[0]]))
             entries = tuple(self._words[best].tolist())

@@ -20,7 +20,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.metrics.evidence import shortened
 from vericap.metrics.verdict import reasons
-from vericap.metrics.verdict.judge import BOTH, IMAGE, Judge, Judged, shipped_judge
+from vericap.metrics.verdict.judge import BOTH, IMAGE, Judged, shipped_judge
 from vericap.metrics.verdict.lexicon import PART
 from vericap.metrics.verdict.parts import CaptionParts, Parts, problems_of
 from vericap.run.analyses import Fluency, Graphs, VisualWords, VisualWordsWeights
@@ -62,15 +62,21 @@ class Judgements(Analysis[list["Verdict | None"]]):
     def compute(self, batch: Batch, runtime: Runtime) -> list[Verdict | None]:
         judge, fluency = shipped_judge(), batch[Fluency()]
         every: list[CaptionParts | None] = batch[self.parts]
-        return [
-            None if parts is None else self._judged(judge, parts, fluency[text].value)
-            for parts, text in zip(every, batch.candidates.tolist())
-        ]
+        texts = batch.candidates.tolist()
+        found: list[Verdict | None] = [None] * len(every)
+        ways = [self._way(parts) for parts in every]
+        for way in (BOTH, IMAGE):
+            rows = [row for row, own in enumerate(ways) if own == way]
+            captions = [parts for parts, own in zip(every, ways) if parts is not None and own == way]
+            judged = judge.judged(captions, way)
+            for row, parts, one, rating in zip(rows, captions, judged, judge.ratings(captions, judged, way).tolist()):
+                found[row] = Verdict(parts, one, way, rating, fluency[texts[row]].value)
+        return found
 
-    def _judged(self, judge: Judge, parts: CaptionParts, fluency: float) -> Verdict:
-        way = BOTH if self.references == "auto" and parts.recall == parts.recall else IMAGE
-        judged = judge.judged(parts, way)
-        return Verdict(parts, judged, way, judge.rating(parts, judged, way), fluency)
+    def _way(self, parts: CaptionParts | None) -> str:
+        if parts is None:
+            return ""
+        return BOTH if self.references == "auto" and parts.recall == parts.recall else IMAGE
 
     def signature(self, batch: Batch) -> dict[str, str]:
         meta = shipped.meta(PART)

@@ -17,35 +17,44 @@ from vericap.core.batch import Batch
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32, Ints
 from vericap.metrics.toolbox import imageless, judged, wordless
-from vericap.metrics.verdict.claims import OBJECT, RELATION, Claim, ClaimedSentence, claimed, sentences_of
+from vericap.metrics.verdict.claims import OBJECT, RELATION, Claim, ClaimedSentence
 from vericap.metrics.verdict.lexicon import Lexicon, shipped_rivals
 from vericap.metrics.verdict.matched import matched, needs
 from vericap.metrics.verdict.said import SAYING, Said
 from vericap.metrics.verdict.sight import SIGHT, PhotoSight, geometry
-from vericap.run.analyses import Graphs, Regions, RegionVectors, Sentences, VisualWords, VisualWordsWeights, VseWeights
-from vericap.run.analyses.graphs import parse_texts
+from vericap.metrics.verdict.split import Split
+from vericap.run.analyses import (
+    Fluency,
+    Graphs,
+    Regions,
+    RegionVectors,
+    Sentences,
+    VisualWords,
+    VisualWordsWeights,
+    VseWeights,
+)
 from vericap.text.encoders import CAPTIONS
 
 if TYPE_CHECKING:
-    from vericap.graphs.scene_graph import SceneGraph
     from vericap.models.visual_words import VisualWords as VisualWordsModel
     from vericap.run.runtime import Runtime
 
-# Numbers of a claim: what the photo says of it, how its sentence fits the photo and how much better with the claim than
-# without it, what references say of it.
+# Numbers of a claim: what the photo says of it; how its sentence fits the photo and, of the sentence's most doubtful
+# claim, how much better with it than without it; what references say of it.
 CLAIM = (*SIGHT, "sentence", "adds", *SAYING)
 GEOMETRY = ("across", "down", "box across", "box down", "size", "overlap", "feet", "distance")
 SAID, NEAR = CLAIM.index("said"), CLAIM.index("near")
 _EVIDENCE, _SENTENCE, _ADDS = (CLAIM.index(name) for name in ("evidence", "sentence", "adds"))
-_DOUBTFUL = 1.0  # evidence below which the sentence is read without the claim too
+_DOUBTFUL = 1.0  # evidence below which the sentence is read without its most doubtful claim too
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CaptionParts:
     """One caption: its sentences, their claims with numbers, and regions."""
 
     sentences: tuple[ClaimedSentence, ...]
     owners: Ints  # the sentence of each claim
+    subjects: Ints  # the place of the object that each claim is said of; -1: of none
     numbers: Floats32  # (claims, CLAIM)
     lying: Floats32  # (claims, GEOMETRY), of relations whose two objects are known
     regions: Floats32  # (claims, 4)
@@ -74,13 +83,14 @@ class Parts(Analysis[list["CaptionParts | None"]]):
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         sight = (VisualWords(self.words), VisualWordsWeights(self.words))
         vse = (Regions.of(settings), RegionVectors(self.encoder), VseWeights(self.encoder), Sentences(encoder=CAPTIONS))
-        return tuple(dict.fromkeys((self.graphs, *sight, *vse, *needs(settings))))
+        # States of texts before their vectors, which are made by the way.
+        return tuple(dict.fromkeys((self.graphs, Fluency(), *sight, *needs(settings), *vse)))
 
     def compute(self, batch: Batch, runtime: Runtime) -> list[CaptionParts | None]:
         found: list[CaptionParts | None] = [None] * len(batch)
         rows = judged(batch, problems_of(batch, self.words))
-        split = _Split.of(batch, rows, batch[self.graphs], runtime, self.graphs)
         lexicon = self._lexicon(batch, runtime)
+        split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], lexicon, runtime, self.graphs)
         lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
         fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
         matches = matched(batch, rows, split.texts, runtime)
@@ -89,7 +99,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
             together = list(own)
             captions = [split.sentences[int(batch.candidates[row])] for row in together]
             seen = _seen(captions, self._photo(batch, image), lexicon)
-            for row, sentences, (numbers, lying, regions) in zip(together, captions, seen):
+            for row, sentences, (numbers, subjects, lying, regions) in zip(together, captions, seen):
                 fit, nearest = fits[row]
                 owners = np.repeat(np.arange(len(sentences)), [len(one.claims) for one in sentences])
                 numbers[:, _SENTENCE], numbers[:, SAID:] = fit[owners], said.of(row, sentences)
@@ -97,6 +107,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
                 found[row] = CaptionParts(
                     sentences,
                     owners,
+                    subjects,
                     numbers,
                     lying,
                     regions,
@@ -110,7 +121,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         return found
 
     def _adds(self, batch: Batch, runtime: Runtime, found: Sequence[CaptionParts | None]) -> None:
-        """Fill in how much better sentences fit their photos with each doubtful claim than without it."""
+        """Fill in how much better sentences fit their photos with their most doubtful claims than without them."""
         asked = [
             (row, place, text)
             for row, parts in enumerate(found)
@@ -141,7 +152,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         assert photo is not None
         return PhotoSight(batch[VisualWordsWeights(self.words)], photo)
 
-    def _fits(self, batch: Batch, runtime: Runtime, split: _Split, rows: Ints) -> dict[int, tuple[Floats32, Floats32]]:
+    def _fits(self, batch: Batch, runtime: Runtime, split: Split, rows: Ints) -> dict[int, tuple[Floats32, Floats32]]:
         """How each sentence of each caption fits its photo, and its references."""
         vectors, place = split.vectors(batch[Sentences(encoder=CAPTIONS)], runtime)
         regions, model = batch[RegionVectors(self.encoder)], batch[VseWeights(self.encoder)]
@@ -174,41 +185,7 @@ def _nearest(own: Floats32, texts: Floats32, batch: Batch, row: int) -> Floats32
     return np.stack([cosines.mean(axis=1), cosines.max(axis=1)], axis=1).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class _Split:
-    """Captions cut into sentences, with the claims of each."""
-
-    texts: dict[int, list[str]]  # of a candidate's place among the batch's texts
-    sentences: dict[int, tuple[ClaimedSentence, ...]]
-
-    @classmethod
-    def of(cls, batch: Batch, rows: Ints, graphs: Sequence[SceneGraph], runtime: Runtime, key: Graphs) -> _Split:
-        places = np.unique(batch.candidates[rows]).tolist()
-        spans = {place: sentences_of(batch.texts[place]) for place in places}
-        texts = {place: [batch.texts[place][a:b] for a, b in own] for place, own in spans.items()}
-        several = list(dict.fromkeys(text for own in texts.values() if len(own) > 1 for text in own))
-        parsed = dict(zip(several, parse_texts(several, runtime, parser=key.parser, talk=key.talk))) if several else {}
-        sentences = {
-            place: tuple(
-                claimed(batch.texts[place], span, graphs[place] if len(own) == 1 else parsed[text])
-                for span, text in zip(own, texts[place])
-            )
-            for place, own in spans.items()
-        }
-        return cls(texts, sentences)
-
-    def vectors(self, known: Floats32, runtime: Runtime) -> tuple[Floats32, dict[str, int]]:
-        """Vectors of all sentences, and the place of each; captions of one sentence have theirs already."""
-        single = {own[0]: place for place, own in self.texts.items() if len(own) == 1}
-        several = list(dict.fromkeys(text for own in self.texts.values() if len(own) > 1 for text in own))
-        if not several:
-            return known, single
-        more = runtime.encoder(CAPTIONS).encode(several)
-        places = {**{text: len(known) + number for number, text in enumerate(several)}, **single}
-        return np.concatenate([known, more]), places
-
-
-Seen = tuple[Floats32, Floats32, Floats32]  # numbers, lying and regions of a caption's claims
+Seen = tuple[Floats32, Ints, Floats32, Floats32]  # numbers, subjects, lying and regions of a caption's claims
 
 
 def _seen(captions: Sequence[tuple[ClaimedSentence, ...]], photo: PhotoSight, lexicon: Lexicon) -> list[Seen]:
@@ -218,9 +195,10 @@ def _seen(captions: Sequence[tuple[ClaimedSentence, ...]], photo: PhotoSight, le
     objects = [_objects(own, start) for own, start in zip(claims, ends)]
     every = [claim for own in claims for claim in own]
     if not every:
-        return [(_empty(len(CLAIM)), _empty(len(GEOMETRY)), _empty(4)) for _ in captions]
-    subjects = [known.get(claim.subject, -1) for own, known in zip(claims, objects) for claim in own]
-    seen = photo.sightings(every, np.array(subjects, dtype=np.int64), lexicon)
+        return [(_empty(len(CLAIM)), np.zeros(0, np.int64), _empty(len(GEOMETRY)), _empty(4)) for _ in captions]
+    said_of = [known.get(claim.subject, -1) for own, known in zip(claims, objects) for claim in own]
+    subjects = np.array(said_of, dtype=np.int64)
+    seen = photo.sightings(every, subjects, lexicon)
     numbers = np.zeros((len(every), len(CLAIM)), dtype=np.float32)
     numbers[:, : len(SIGHT)] = seen.numbers
     lying = np.zeros((len(every), len(GEOMETRY)), dtype=np.float32)
@@ -233,8 +211,10 @@ def _seen(captions: Sequence[tuple[ClaimedSentence, ...]], photo: PhotoSight, le
     if related:
         table = np.array(related, dtype=np.int64)
         lying[table[:, 0]] = geometry(seen.heat, seen.regions, table[:, 1:])
-    parts = [slice(start, end) for start, end in pairwise(ends)]
-    return [(numbers[part], lying[part], seen.regions[part]) for part in parts]
+    return [
+        (numbers[a:b], np.where(subjects[a:b] >= 0, subjects[a:b] - a, -1), lying[a:b], seen.regions[a:b])
+        for a, b in pairwise(ends)
+    ]
 
 
 def _empty(width: int) -> Floats32:
@@ -247,12 +227,14 @@ def _objects(claims: Sequence[Claim], start: int) -> dict[str, int]:
 
 
 def _without(text: str, parts: CaptionParts) -> Iterator[tuple[int, str]]:
-    """Doubtful claims by their places, each with its sentence in which it is left out."""
-    claims = [(sentence, claim) for sentence in parts.sentences for claim in sentence.claims]
-    for place in np.flatnonzero(parts.numbers[:, _EVIDENCE] < _DOUBTFUL).tolist():
-        sentence, claim = claims[place]
-        if claim.kind != RELATION:
-            own = sorted(claim.words)
-            run = own if own[-1] - own[0] == len(own) - 1 else own[:1]
+    """The most doubtful claim of each sentence by its place, with the sentence in which it is left out."""
+    evidence, first = parts.numbers[:, _EVIDENCE].tolist(), 0
+    for sentence in parts.sentences:
+        own = [(evidence[place], place) for place, claim in enumerate(sentence.claims, first) if claim.kind != RELATION]
+        least, place = min(own, default=(_DOUBTFUL, -1))
+        if least < _DOUBTFUL:
+            words = sorted(sentence.claims[place - first].words)
+            run = words if words[-1] - words[0] == len(words) - 1 else words[:1]
             start, end = sentence.words[run[0]][1], sentence.words[run[-1]][2]
             yield place, f"{text[sentence.start : start].rstrip()} {text[end : sentence.end].lstrip()}"
+        first += len(sentence.claims)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vericap.core.typing import Floats
+from vericap.core.typing import Floats, Floats32
 from vericap.metrics.verdict.matched import MATCHED
 from vericap.metrics.verdict.parts import CaptionParts
 
@@ -24,17 +25,26 @@ RATING = {
 _SUPPORT = 0.5  # of a caption that claims nothing
 
 
-def rating_features(parts: CaptionParts, judged: Judged, way: str) -> Floats:
-    """Numbers that the weights of the rating belong to, in the order of RATING."""
-    right = float(np.clip(judged.fidelity, 1e-4, 1 - 1e-4))
-    mean, best = parts.nearest.mean(axis=0).tolist()
+def rating_features(captions: Sequence[CaptionParts], judged: Sequence[Judged], way: str) -> Floats:
+    """(captions, features): numbers that the weights of the rating belong to, in the order of RATING."""
+    right = np.clip([one.fidelity for one in judged], 1e-4, 1 - 1e-4)
+    counts = np.array([len(parts.sentences) for parts in captions])
+    first = np.cumsum(counts) - counts
+
+    def mean(values: Sequence[Floats32]) -> Floats:
+        """Over the sentences of each caption."""
+        return np.asarray(np.add.reduceat(np.concatenate(values).astype(np.float64), first) / counts)
+
+    seen = MATCHED.index("photo" if way == "image" else "guided")
     found = {
-        "fit": float(parts.fit.mean()),
-        "match": float(parts.match[:, MATCHED.index("photo" if way == "image" else "guided")].mean()),
-        "support": float(judged.support.mean()) if len(judged.support) else _SUPPORT,
-        "right": float(np.log(right / (1 - right))),
-        "likeness": mean,
-        "best likeness": best,
-        "content": float(np.log1p(judged.content)),
+        "fit": mean([parts.fit for parts in captions]),
+        "match": mean([parts.match[:, seen] for parts in captions]),
+        "support": np.array(
+            [sum(one.support.tolist()) / len(one.support) if len(one.support) else _SUPPORT for one in judged]
+        ),
+        "right": np.log(right / (1 - right)),
+        "likeness": mean([parts.nearest[:, 0] for parts in captions]),
+        "best likeness": mean([parts.nearest[:, 1] for parts in captions]),
+        "content": np.log1p([one.content for one in judged]),
     }
-    return np.array([found[name] for name in RATING[way]], dtype=np.float64)
+    return np.stack([found[name] for name in RATING[way]], axis=1)

@@ -13,7 +13,7 @@ from vericap.core.typing import Floats32
 from vericap.graphs.corruption_words import covers
 from vericap.metrics.evidence import base_forms
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import Claim, ClaimedSentence, is_content
+from vericap.metrics.verdict.claims import Claim, ClaimedSentence, content_form, is_content
 from vericap.metrics.verdict.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ class Said:
 
     def _content(self, place: int) -> frozenset[str]:
         """The content words of a text, each by its shortest base form."""
-        return frozenset(
-            min(base_forms(word), key=lambda form: (len(form), form)) for word in _content_of(self._batch.texts[place])
-        )
+        return frozenset(filter(None, map(content_form, _content_of(self._batch.texts[place]))))
 
 
 def _content_of(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ import numpy as np
 from vericap.core import onnx, shipped
 from vericap.core.errors import InputError
 from vericap.core.typing import Floats32, Ints
+from vericap.native.dense import Layer
 from vericap.text.encoders.base import Cut, SentenceEncoder
 
 KIND = "caption-encoder"  # what meta.json calls a model of this kind
 PART = "caption_encoder"  # the shipped one's folder
 _TOKENS = 448  # word pieces computed together: 32 captions of 14 stay in the processor's cache
+_BESIDE = 1 << 14  # vectors kept that were made beside states
 _LONGEST = 100  # letters of a word that is cut into pieces; a longer one is unknown
 _WORDS = re.compile(r"[a-z0-9]+|[^ a-z0-9]")
 
@@ -110,7 +112,7 @@ class _Words(dict[str, tuple[int, ...]]):
         if len(numbers) == 1:  # whole, or unknown
             return [match.span()]
         ends = list(accumulate((self._letters[number] for number in numbers), initial=match.start()))
-        return list(zip(ends, ends[1:]))
+        return list(pairwise(ends))
 
 
 def plain(text: str) -> bool:
@@ -131,6 +133,8 @@ class CaptionEncoder(SentenceEncoder):
         self.pieces = Pieces(self._folder / "tokenizer.json")
         self._session: Any = None
         self._kept: dict[str, Floats32] = {}
+        self._head: Layer | None = None
+        self._beside: dict[tuple[int, ...], Floats32] = {}  # vectors of windows whose states were read
 
     def cut(self, texts: Sequence[str]) -> list[Cut]:
         return self.pieces.cut(texts)
@@ -146,17 +150,29 @@ class CaptionEncoder(SentenceEncoder):
 
     def _means(self, windows: Sequence[Sequence[int]]) -> Floats32:
         found = np.zeros((len(windows), self.width), dtype=np.float32)
-        for rows, ids in _batches(windows):
-            found[rows] = self._run("sentences", ids)
+        beside = self._beside
+        known = [beside.get(tuple(window)) for window in windows] if beside else [None] * len(windows)
+        new = [row for row, own in enumerate(known) if own is None]
+        for row, own in enumerate(known):
+            if own is not None:
+                found[row] = own
+        for rows, ids in _batches([windows[row] for row in new]):
+            (vectors,) = self._run(["sentences"], ids)
+            found[[new[row] for row in rows]] = vectors
         return found
 
     def _states(self, windows: Sequence[Sequence[int]]) -> list[Floats32]:
+        """States of windows; their vectors are made by the way and kept for a while."""
         found: list[Floats32] = [np.zeros((0, self.width), np.float32)] * len(windows)
+        head = self._states_head()
+        if len(self._beside) + len(windows) > _BESIDE:
+            self._beside = {}
+        beside = self._beside
         for rows, ids in _batches(windows):
-            head = self._states_head()
-            states = self._run("hidden", ids) @ head["state.weight"] + head["state.bias"]
-            for row, own in zip(rows, states):
+            hidden, vectors = self._run(["hidden", "sentences"], ids)
+            for row, own, vector in zip(rows, head(hidden), vectors):
                 found[row] = own
+                beside[tuple(windows[row])] = vector
         return found
 
     def _mean(self, file: str) -> Floats32:
@@ -164,18 +180,17 @@ class CaptionEncoder(SentenceEncoder):
             self._kept[file] = np.load(self._folder / file, allow_pickle=False).astype(np.float32)
         return self._kept[file]
 
-    def _states_head(self) -> dict[str, Floats32]:
+    def _states_head(self) -> Layer:
         """The linear map from the network's width to states."""
-        if "state.weight" not in self._kept:
+        if self._head is None:
             from safetensors.numpy import load_file
 
             kept = load_file(self._folder / "encoder.safetensors")
-            self._kept.update({name: array.astype(np.float32) for name, array in kept.items()})
-        return self._kept
+            self._head = Layer(kept["state.weight"].T, kept["state.bias"])
+        return self._head
 
-    def _run(self, output: str, ids: Ints) -> Floats32:
-        (found,) = self.session().run([output], {"ids": ids})
-        return np.asarray(found, dtype=np.float32)
+    def _run(self, outputs: list[str], ids: Ints) -> list[Floats32]:
+        return [np.asarray(one, dtype=np.float32) for one in self.session().run(outputs, {"ids": ids})]
 
     def session(self) -> Any:
         if self._session is None:
