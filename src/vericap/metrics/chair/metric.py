@@ -54,7 +54,7 @@ class Chair(Metric):
     needs: ClassVar[tuple[str, ...]] = ("objects",)
     languages: ClassVar[tuple[str, ...]] = ("en", "ja")
     width = 6  # invented mentions, mentions, 1 if any is invented, objects mentioned, objects there, words
-    version = "2"
+    version = "3"
     options: ClassVar[Mapping[str, Option]] = {
         "objects": _OBJECTS,
         "references": _REFERENCES,
