@@ -179,12 +179,12 @@ class ScanStep:
             mine = parallel.part(len(rows))
             numbers = (rows[:, None] * source.per_image + own)[mine]
             given = source.text.read(numbers[:, captions:].reshape(-1)) if references else None
-            chosen = source.text.read(numbers[:, :captions].reshape(-1))
+            candidates = numbers[:, :captions].reshape(-1)
+            chosen = source.text.read(candidates)
             named = None
             if source.boxes is not None:
                 owners = np.repeat(np.arange(len(numbers)), captions)
-                said = numbers[:, :captions].reshape(-1)
-                named = source.boxes.pointed(rows[mine], said, owners, chosen.counts.numpy())
+                named = source.boxes.pointed(rows[mine], candidates, owners, chosen.counts.numpy())
             parts.append(ScanPart(source.shown(rows[mine]), chosen, given, named))
             sentences.append(torch.as_tensor(np.asarray(source.sentences[rows], dtype=np.float32)))
             there.append(torch.as_tensor(source.places.there(rows).astype(np.float32)))
