@@ -96,6 +96,8 @@ CASES = {
     "meteor": Case("METEOR, 5,000 captions x 5", texts(5000), f"{SCORE} meteor", 5),
     "spice": Case("spice, 5,000 captions x 5", texts(5000), f"{SCORE} spice"),
     "sentence": Case("sentence, 1,000 captions x 5", texts(1000), f"{SCORE} sentence"),
+    "sentence-many": Case("sentence, 40,000 captions x 5", texts(40_000), f"{SCORE} sentence"),
+    "spice-soft": Case("spice-soft, 5,000 captions x 5", texts(5000), f"{SCORE} spice-soft"),
     "image": Case(
         "vse, reo-relevance, faier-plus, 300 photos",
         photos(300),
