@@ -5,10 +5,10 @@ Support of a claim is the calibrated probability that it is right:
 A relation is judged by how its two things lie to each other; a word has the least support of the claims that say it.
 Of a sentence with log odds l of its claims, those of the things it is the first to name (n) and of the rest (o) apart:
     right = u_k sigmoid(a . (mean l_n, mean l_o, min l, r, 1) + p),   the probability that nothing in it is wrong,
-    fidelity = (1 - m) mean right + m min right over sentences,
-r being the log odds that its things lie to each other as it says, p such that people's captions have .95 on average,
-u_k the chance that a sentence after k others has no error that the photo does not show: machines' long descriptions go
-wrong towards their end, and plausibly so.
+    fidelity = ((1 - m) mean right + m min right) mean U_k over sentences,
+r being the log odds that its things lie to each other as it says, p such that people's captions have .97 on average,
+U_k the chance that a sentence after k others has no error that the photo does not show (machines' long descriptions go
+wrong towards their end, and plausibly so), u_k a part of it that lets a sentence of another photo show anywhere.
 Adequacy adds up what is supported, every content word once, t being the support from which a word counts; what is said
 of a thing that is more likely not there counts no more than that thing:
     adequacy = 1 - exp(-sum_w (s_w - t)+ / (1 - t) / c),
@@ -119,7 +119,8 @@ class Judge:
         content = self.content(captions, support)
         least, scale = float(self.weights["fidelity"]["least"]), self.weights["adequacy"]["scale"]
         counts = [len(parts.sentences) for parts in captions]
-        fidelity = (1 - least) * means(right, counts) + least * np.minimum.reduceat(right, starts(counts))
+        shown = (1 - least) * means(right, counts) + least * np.minimum.reduceat(right, starts(counts))
+        fidelity = shown * means(self.unseen(captions, "text"), counts)
         adequacy = 1 - np.exp(-content / scale)
         if way == BOTH:
             adequacy = (adequacy + np.array([parts.recall for parts in captions])) / 2
@@ -164,9 +165,13 @@ class Judge:
         """The probability that nothing in a sentence is wrong, caption after caption."""
         weights, own = _vector(self.weights["right"][way], RIGHT), self.weights["fidelity"]
         odds = (sentence_features(captions, support, placed, way) * weights).sum(axis=1) + float(own["before"][way])
+        return np.asarray(self.unseen(captions, "sentence") / (1 + np.exp(-odds)))
+
+    def unseen(self, captions: Sequence[CaptionParts], of: str) -> Floats:
+        """The chance that a sentence has no error that the photo does not show, by those that stand before it."""
+        own = self.weights["fidelity"]["unseen"][of]
         before = np.concatenate([np.arange(len(parts.sentences)) for parts in captions])
-        unseen = np.minimum(float(own["unseen"]["each"]) * before, float(own["unseen"]["most"]))
-        return np.asarray((1 - unseen) / (1 + np.exp(-odds)))
+        return np.asarray(1 - np.minimum(float(own["each"]) * before, float(own["most"])))
 
     def content(self, captions: Sequence[CaptionParts], support: Floats) -> Floats:
         """The sum of what is supported: every content word once, wherever it stands."""

@@ -73,7 +73,8 @@ class Lexicon:
         for claim in claims:
             if key(claim) in self._known or claim.kind == RELATION:
                 continue
-            own, near = self._own(claim), ()
+            own = self._own(claim)
+            near: tuple[str, ...] = ()
             if own is None and (own := self._synonym(claim)) is not None:
                 near = (self.model.entries[own],)
             if own is not None:

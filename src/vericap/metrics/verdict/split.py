@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ class Split:
         batch: Batch,
         rows: Ints,
         graphs: Sequence[SceneGraph],
-        fluency: Sequence[TextFluency],
+        fluency: Mapping[int, TextFluency],
         lexicon: Lexicon,
         runtime: Runtime,
         key: Graphs,

@@ -35,10 +35,14 @@ UNSAID = 0.3  # of things called left out that none of the photo's other caption
 WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.85  # support from which a claim adds to what a caption says
-# Of machines' long descriptions 1 % of the first sentences are wrong, 14 % of the second, 46 % of the fourth ones
-# (M-HalDetect's dev part): the chance of an error that the photo does not show, for each sentence before, and at most.
-UNSEEN = {"each": 0.15, "most": 0.6}
-LEAST = 0.2  # of the worst sentence in the fidelity of a text
+# Of machines' long descriptions people marked 1 % of the first sentences as wrong, 14 % of the second, 46 % of the
+# fourth (M-HalDetect's dev part): the chance of an error that the photo does not show, for each sentence before, and at
+# most. A text takes it as it is; a sentence less, so that one of another photo shows wherever it stands.
+UNSEEN = {"sentence": {"each": 0.06, "most": 0.24}, "text": {"each": 0.15, "most": 0.6}}
+LEAST = 0.1  # of the worst sentence in the fidelity of a text
+# How much the log odds of how things lie count in a sentence. They are fitted on statements, of which half are wrong in
+# just that; captions, which seldom are, would give them a tenth.
+LYING = 0.75
 _LEAST = 30  # wrong claims of a kind that has weights of its own
 _TRUE = 0.97  # fidelity of captions that people wrote for the photo, on average
 _PULL = 1000.0  # how much the weights of the rating are pulled towards their shares
@@ -83,11 +87,7 @@ def _claimed(known: dict[str, list[Known]], way: str) -> list[Known]:
 
 def _told(known: dict[str, list[Known]], way: str) -> list[Known]:
     """Cases whose sentences are known to be right or wrong."""
-    return (
-        known["made"]
-        if way == BOTH
-        else [one for name in ("made", "there", "foreign", "stated") for one in known[name]]
-    )
+    return known["made"] if way == BOTH else [*known["made"], *known["there"], *known["foreign"]]
 
 
 def _support(cases: list[Known], way: str) -> dict[str, dict[str, float]]:
@@ -124,7 +124,8 @@ def _right(cases: list[Known], judge: Judge, way: str) -> dict[str, float]:
     captions = _captions(cases)
     rows = sentence_features(captions, judge.support(captions, way), judge.placed(captions), way)
     target = ~np.concatenate([sentences_wrong(case, parts) for case, parts, _ in cases])
-    return named(logistic(rows[:, :-1], target), RIGHT)
+    found = named(logistic(rows[:, :-1], target), RIGHT)
+    return found if way == BOTH else {**found, "lying": LYING}
 
 
 def _captions(cases: list[Known]) -> list[CaptionParts]:
