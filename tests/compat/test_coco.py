@@ -52,5 +52,5 @@ def test_a_result_without_references_is_named() -> None:
     """The usual script evaluates the images of the results, whatever has references."""
     evaluation = COCOEvalCap(GTS, {**RES, 11: [{"caption": "A bus"}]})
     evaluation.params["image_id"] = [7, 9, 11]
-    with pytest.raises(InputError, match="image 11 has a candidate .* no reference"):
+    with pytest.raises(InputError, match=r"image 11 has a candidate .* no reference"):
         evaluation.evaluate()
