@@ -168,7 +168,7 @@ def command(folder: Path, *words: str) -> str:
 def test_a_metric_of_another_package(installed: Path, tmp_path: Path) -> None:
     listed = command(installed, "metrics")
     assert "letter-share" in listed
-    assert "letters = letter-share" in listed
+    assert "Set letters: letter-share" in listed
     assert "Share of the candidate's letters" in command(installed, "metrics", "letter-share")
     file = tmp_path / "captions.jsonl"
     file.write_text('{"id": "1", "candidate": "abc", "references": ["ab"]}\n', "utf-8")

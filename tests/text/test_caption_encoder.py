@@ -159,3 +159,14 @@ def test_vectors_made_beside_states_are_those_made_alone(encoder: CaptionEncoder
     both = CaptionEncoder(encoder._folder)
     both.token_states(texts[::2])
     np.testing.assert_array_equal(both.sentences(texts), alone)
+
+
+def test_a_text_by_itself_has_the_vector_it_has_among_others() -> None:
+    """To the bit: among texts of its own length, of other lengths, and alone."""
+    encoder = CaptionEncoder()
+    text = "A rocket lifts off with while an airplane flies past the tower."
+    others = ["A bee sits on a purple flower in a vase on a dining table.", "Two dogs."]
+    alike = [f"A {word} lifts off with while an airplane flies past the tower." for word in ("cat", "dog", "man")]
+    alone = encoder.encode([text])[0]
+    for together in ([text, *others], [text, *alike], [text, *alike, *others]):
+        np.testing.assert_array_equal(encoder.encode(together)[0], alone)
