@@ -26,7 +26,7 @@ from vericap.core.table import Table
 from vericap.core.typing import Floats
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import PLACES
+from vericap.metrics.verdict.claims import PLACES, content_form
 from vericap.text.sentences import sentence_spans
 from vericap.train.verdict.calibrate import HELD
 from vericap.train.verdict.cases import Case, share_of, statements
@@ -347,12 +347,15 @@ class FalsePhrase:
 
 
 def dropped(case: Case, graph: SceneGraph, generator: random.Random) -> str:
-    """The caption without its last phrase of place, where that names an object and leaves one."""
+    """The caption without its last phrase of place, where that alone names an object ("background" is none) and leaves
+    one."""
     words, objects = words_of(case.caption), {part for name in graph.objects for part in name.split()}
     named = [n for n, (word, _, _) in enumerate(words) if any(word.lower().startswith(name) for name in objects)]
     for place in range(len(words) - 2, 2, -1):
-        inside = words[place][0].lower() in PLACES and words[place - 1][0].lower() not in PLACES
-        if inside and any(n > place for n in named) and any(n < place for n in named):
+        if words[place][0].lower() not in PLACES or words[place - 1][0].lower() in PLACES:
+            continue
+        left, gone = ({content_form(words[n][0]) for n in named if (n < place) == kept} for kept in (True, False))
+        if left and gone - left - {""}:
             return case.caption[: words[place - 1][2]] + "."
     return ""
 

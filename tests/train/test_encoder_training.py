@@ -20,8 +20,9 @@ from vericap.core.errors import InputError, VericapError
 from vericap.text.encoders import normalise
 from vericap.text.encoders.captions import CaptionEncoder, Pieces
 from vericap.text.encoders.gte_small import GteSmall
+from vericap.train.data import NeighbourDraw
 from vericap.train.encoder import command, corpus, export
-from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
+from vericap.train.encoder.data import Lessons, groups
 from vericap.train.encoder.network import EncoderConfig, EncoderModule
 
 NOUNS = ("dog", "cat", "man", "horse", "bus", "tree", "boat", "child")

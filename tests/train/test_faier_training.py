@@ -105,6 +105,11 @@ def test_it_learns_to_retrieve(loss: str, store: FeatureStore, tmp_path: Path) -
     assert json.loads((tmp_path / "faier" / "meta.json").read_text())["trained"]["options"]["loss"] == loss
 
 
+def test_it_learns_from_batches_of_neighbours(store: FeatureStore, tmp_path: Path) -> None:
+    log = run(store, tmp_path, steps=120, near=5)
+    assert float(log[-1]["i2t_r1"]) > 80
+
+
 def test_narrow_products_learn_as_well(store: FeatureStore, tmp_path: Path) -> None:
     """Losses fall alike; the weights stay wide."""
     wide, narrow = (run(store, tmp_path / name, steps=60, precision=name) for name in ("float32", "bfloat16"))

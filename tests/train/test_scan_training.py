@@ -14,11 +14,13 @@ torch = pytest.importorskip("torch")
 from vericap.core import shipped  # noqa: E402
 from vericap.core.errors import InputError, VericapError  # noqa: E402
 from vericap.graphs.claims import covered  # noqa: E402
+from vericap.metrics import tiger  # noqa: E402
 from vericap.models import scan as scoring  # noqa: E402
 from vericap.train import claims, losses  # noqa: E402
 from vericap.train.scan import command, data, training  # noqa: E402
 from vericap.train.scan.export import shrunk_whitening  # noqa: E402
 from vericap.train.scan.network import ScanModule, ScanOptions, weights_of  # noqa: E402
+from vericap.train.scan.soft_tiger import soft_tiger  # noqa: E402
 from vericap.train.trainer import TrainPlan  # noqa: E402
 from vericap.train.validate import agreement, near_pairs, recall  # noqa: E402
 
@@ -109,9 +111,10 @@ def test_relevance_to_references_is_the_metric_of_reo() -> None:
 
 
 def test_learning_with_references(tmp_path: Path) -> None:
-    run(tmp_path, steps=60, references=2)
+    run(tmp_path, steps=60, references=2, tiger=1.0, near=4)
     names, *rows = [line.split(",") for line in (tmp_path / "log.csv").read_text().splitlines()]
-    assert float(rows[-1][names.index("both")]) < float(rows[0][names.index("both")])
+    for learned in ("both", "told", "tiger"):
+        assert float(rows[-1][names.index(learned)]) < float(rows[0][names.index(learned)])
     assert {"agreement", "image"} <= set(names)
     with pytest.raises(VericapError, match="need as many captions"):
         run(tmp_path / "more", references=4)
@@ -337,3 +340,23 @@ def test_a_start_over_another_encoder_is_taken_and_one_without_is_not() -> None:
         command.earlier(Namespace(**{**vars(given), "encoder": ""}), other)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`words=states`"):
         command.earlier(Namespace(**{**vars(given), "words": "gru"}), other)  # type: ignore[arg-type]
+
+
+def test_soft_tiger_is_tiger_where_ranks_are_clear() -> None:
+    rng = np.random.default_rng(3)
+    candidates, references = (rng.permutation(np.arange(2.0, 10.0) / 10)[None] for _ in range(2))
+    told = torch.as_tensor(references)
+    found = soft_tiger(torch.as_tensor(candidates)[None], told)
+    expected = (
+        tiger.ranking(candidates[0], references[0]) + tiger.weight_distribution(candidates[0], references[0])
+    ) / 2
+    assert found.item() == pytest.approx(expected, abs=1e-3)
+
+
+def test_soft_tiger_does_not_see_regions_that_are_not_there() -> None:
+    rng = np.random.default_rng(4)
+    candidates, references = torch.as_tensor(rng.random((5, 2, 6))), torch.as_tensor(rng.random((2, 6)))
+    there = torch.ones((2, 8), dtype=torch.float64)
+    there[:, 6:] = 0
+    wider = [torch.cat([some, torch.zeros((*some.shape[:-1], 2))], dim=-1) for some in (candidates, references)]
+    assert torch.allclose(soft_tiger(*wider, there), soft_tiger(candidates, references), atol=1e-6)

@@ -29,7 +29,7 @@ KINDS = (
 )  # fmt: skip
 WIDTH, DILATIONS = 5, (3, 6)  # of the first layer; of the further ones, three places each
 LEAST = 0.01  # of a sentence in the mean over a text
-SPOILT = 0.3  # of captions that do not read as written by a person, as a reader may expect
+SPOILT = 0.1  # of captions that do not read as written by a person, as a reader may expect
 MOULD = 2  # sentences of one skeleton that a text may have
 _TOKENS = 1 << 15  # computed at once
 _ROUND = 4  # sentences are filled up to a multiple of so many tokens
@@ -180,7 +180,7 @@ def expected(even: Floats) -> Floats:
     """Shares where few captions are spoilt, from shares where half of them are.
 
     >>> expected(np.array([0.0, 0.5, 1.0])).round(2).tolist()
-    [0.0, 0.7, 1.0]
+    [0.0, 0.9, 1.0]
     """
     return np.asarray((1 - SPOILT) * even / ((1 - SPOILT) * even + SPOILT * (1 - even)))
 

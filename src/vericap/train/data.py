@@ -8,13 +8,16 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vericap.core.errors import InputError
-from vericap.core.typing import Bools, Ints
+from vericap.core.typing import Array, Bools, Ints
 from vericap.train.caption_files import read_captions
 from vericap.vision.images import find
 
 PER_IMAGE = 5  # captions of an image that are read at most, the first ones
+_NEIGHBOURS = 100  # texts or images that share a nearest one, on average
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -178,3 +181,51 @@ class Draw:
         order = np.random.default_rng([self.seed, 7, step // per_pass]).permutation(self.count)
         start = (step % per_pass) * self.size
         return np.sort(order[start : start + self.size])
+
+
+class NeighbourDraw:
+    """Which texts make batch k, or images by vectors of their captions: every pass cuts all of them into short runs of
+    neighbours and mixes the runs.
+
+    Two texts drawn at random have nothing in common; how alike similar ones are is learned from neighbours. Who they
+    are depends on the seed and the pass alone: texts that are nearest to the same of some texts drawn at random.
+    """
+
+    def __init__(self, vectors: NDArray[np.float16], size: int, seed: int, *, run: int = 16) -> None:
+        self._vectors, self._size, self._seed = vectors, min(size, len(vectors)), seed
+        self._run = run  # neighbours that are drawn together
+        self._per_pass = max(len(vectors) // self._size, 1)
+        self._pass = -1
+        self._order: Ints = np.zeros(0, dtype=np.int64)
+
+    def batch(self, step: int) -> Ints:
+        if step // self._per_pass != self._pass:
+            self._pass = step // self._per_pass
+            self._order = self._ordered(np.random.default_rng([self._seed, 7, self._pass]))
+        start = (step % self._per_pass) * self._size
+        return np.sort(self._order[start : start + self._size])
+
+    def _ordered(self, generator: np.random.Generator) -> Ints:
+        count = len(self._vectors)
+        chosen = generator.permutation(count)[: max(count // _NEIGHBOURS, 1)]
+        mean = self._vectors[chosen].astype(np.float32).mean(axis=0)
+        centres = self._vectors[chosen].astype(np.float32) - mean
+        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-6)
+        nearest = np.concatenate(
+            [
+                (self._vectors[start : start + _BLOCK].astype(np.float32) @ centres.T - mean @ centres.T).argmax(axis=1)
+                for start in range(0, count, _BLOCK)
+            ]
+        )
+        order = np.lexsort((generator.random(count), nearest))
+        runs = [order[start : start + self._run] for start in range(0, count, self._run)]
+        return np.concatenate([runs[place] for place in generator.permutation(len(runs))])
+
+
+def drawn(sentences: Array, size: int, seed: int, *, near: int = 1) -> Draw | NeighbourDraw:
+    """Batches of images whose captions' vectors (images, captions, d) are given, at random or by neighbours."""
+    if near < 2:
+        return Draw(len(sentences), size, seed)
+    blocks = range(0, len(sentences), _BLOCK)
+    means = [np.asarray(sentences[start : start + _BLOCK], dtype=np.float32).mean(axis=1) for start in blocks]
+    return NeighbourDraw(np.concatenate(means).astype(np.float16), size, seed, run=near)

@@ -55,6 +55,12 @@ def distillation(scores: Tensor, target: Tensor, scale: Tensor | float = 1.0, bi
     return ((scale * scores + bias - target) ** 2).mean() / target.var().clamp(min=1e-6)
 
 
+def unlike(scores: Tensor, target: Tensor) -> Tensor:
+    """1 - r, the correlation over all pairs: of scores whose unit and zero say nothing."""
+    x, y = scores - scores.mean(), target - target.mean()
+    return 1 - (x * y).mean() / (x.square().mean() * y.square().mean()).clamp(min=1e-12).sqrt()
+
+
 def teacher(captions: Tensor, extra: Tensor | None = None, there: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Candidates and their target for each image.
 

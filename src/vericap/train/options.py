@@ -65,6 +65,17 @@ def add_captions(parser: argparse.ArgumentParser, *, help: str) -> None:
     )
 
 
+def add_near(parser: argparse.ArgumentParser) -> None:
+    """Which photos make up a batch."""
+    parser.add_argument(
+        "--near",
+        type=int,
+        default=1,
+        metavar="N",
+        help="draw photos N by N that are like each other, by their captions (1: at random)",
+    )
+
+
 def add_teacher(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--teacher",

@@ -9,9 +9,9 @@ Of a sentence with log odds l of its claims, those of the things it is the first
 r being the log odds that its things lie to each other as it says, p such that people's captions have .97 on average,
 U_k the chance that a sentence after k others has no error that the photo does not show (machines' long descriptions go
 wrong towards their end, and plausibly so), u_k a part of it that lets a sentence of another photo show anywhere.
-Adequacy adds up what is supported, every content word once, t being the support from which a word counts; what is said
-of a thing that is more likely not there counts no more than that thing:
-    adequacy = 1 - exp(-sum_w (s_w - t)+ / (1 - t) / c),
+Adequacy adds up what is supported, every content word once, t being the support from which a word counts in earnest, f
+what it counts at most below; what is said of a thing that is more likely not there counts no more than that thing:
+    adequacy = 1 - exp(-sum_w ((1 - f) (s_w - t)+ / (1 - t) + f s_w) / c),
 with references the mean of this and of the share of what they say that the caption says.
 The verdict is the human rating (0 to 1) expected from these and from how the sentences fit photo and references; below
 a threshold of fluency it falls with fluency, and below one of adequacy by up to a share, since a caption that says next
@@ -46,6 +46,7 @@ _REFERENCES = 5.0  # of so many, silence of all is full evidence
 _SURE = {IMAGE: 6.0, BOTH: 3.0}  # log odds beyond which nothing becomes surer
 _GOOD = 1.0  # from which the least is no worry
 _HALF = 0.5  # support below which a thing is more likely not there
+_FAINT = 0.05  # what a word counts at most of which it is not clear that it is right: leaving it out says less
 _NONE = 4.0  # of a sentence that says nothing of a kind
 
 
@@ -179,7 +180,8 @@ class Judge:
         first = np.repeat(starts([len(parts.owners) for parts in captions]), [len(parts.owners) for parts in captions])
         subject = support[np.where(said_of >= 0, said_of + first, np.arange(len(support)))]
         limited = np.where(subject < _HALF, np.minimum(support, subject), support)
-        counts = iter((np.maximum(limited - self.threshold, 0.0) / (1 - self.threshold)).tolist())
+        clear = np.maximum(limited - self.threshold, 0.0) / (1 - self.threshold)
+        counts = iter(((1 - _FAINT) * clear + _FAINT * limited).tolist())
         return np.array([_content(parts, counts) for parts in captions])
 
 

@@ -17,9 +17,6 @@ from vericap.train.encoder.corpus import PHRASES, Text
 from vericap.train.encoder.network import WIDTH, PieceGroup
 
 _GROUPS = 6  # a batch is computed in so many parts of like length
-_RUN = 16  # neighbours that are drawn together
-_NEIGHBOURS = 100  # texts that share a nearest one, on average
-_BLOCK = 4096
 
 
 def groups(pieces: Sequence[Sequence[int]], count: int = _GROUPS) -> list[PieceGroup]:
@@ -84,40 +81,3 @@ class Lessons:
         kept = [states[: most // 10] for states in self._states if states is not None][:10]
         found: NDArray[np.float32] = np.concatenate(kept).astype(np.float32).mean(axis=0)
         return found
-
-
-class NeighbourDraw:
-    """Which texts make batch k: every pass cuts all texts into short runs of neighbours and mixes the runs.
-
-    Two texts drawn at random have nothing in common; how alike similar ones are is learned from neighbours. Who they
-    are depends on the seed and the pass alone: texts that are nearest to the same of some texts drawn at random.
-    """
-
-    def __init__(self, vectors: NDArray[np.float16], size: int, seed: int) -> None:
-        self._vectors, self._size, self._seed = vectors, min(size, len(vectors)), seed
-        self._per_pass = max(len(vectors) // self._size, 1)
-        self._pass = -1
-        self._order: Ints = np.zeros(0, dtype=np.int64)
-
-    def batch(self, step: int) -> Ints:
-        if step // self._per_pass != self._pass:
-            self._pass = step // self._per_pass
-            self._order = self._ordered(np.random.default_rng([self._seed, 7, self._pass]))
-        start = (step % self._per_pass) * self._size
-        return np.sort(self._order[start : start + self._size])
-
-    def _ordered(self, generator: np.random.Generator) -> Ints:
-        count = len(self._vectors)
-        chosen = generator.permutation(count)[: max(count // _NEIGHBOURS, 1)]
-        mean = self._vectors[chosen].astype(np.float32).mean(axis=0)
-        centres = self._vectors[chosen].astype(np.float32) - mean
-        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-6)
-        nearest = np.concatenate(
-            [
-                (self._vectors[start : start + _BLOCK].astype(np.float32) @ centres.T - mean @ centres.T).argmax(axis=1)
-                for start in range(0, count, _BLOCK)
-            ]
-        )
-        order = np.lexsort((generator.random(count), nearest))
-        runs = [order[start : start + _RUN] for start in range(0, count, _RUN)]
-        return np.concatenate([runs[place] for place in generator.permutation(len(runs))])

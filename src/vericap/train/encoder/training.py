@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from vericap.core.typing import Ints
-from vericap.train.data import Draw
+from vericap.train.data import Draw, NeighbourDraw
 from vericap.train.encoder.corpus import LONG
-from vericap.train.encoder.data import Lessons, NeighbourDraw, groups
+from vericap.train.encoder.data import Lessons, groups
 from vericap.train.encoder.network import EncoderModule, PieceGroup, flat_parts
 from vericap.train.trainer import Losses
 

@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validation-images", type=int, default=300, metavar="N", help="photos that validate at most (300)"
     )
+    options.add_near(parser)
     named.add_arguments(parser, weight=0.1)
     parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
     parser.add_argument("--start", metavar="DIR", help="a FAIEr model of the same shape to begin with")
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         hard_warmup=args.hard_warmup,
         rarest=args.rarest,
         boxes=args.box_weight if args.boxes else 0.0,
+        near=args.near,
     )
     chosen.check()
     parallel.start(args.device)
@@ -127,7 +129,7 @@ def _sources(
 
     text = _parsed(dev, work / f"dev-graphs-{len(dev)}.npz", dev.most, args.threads)
     validation = source(f"dev-{len(dev)}", dev, text, dev.most, True)
-    teaches = chosen.loss == "distil"
+    teaches = chosen.loss == "distil" or chosen.near > 1
     made = [source(*part, text, each, teaches) for part, text in zip(parts, parsed)]
     return made, validation, words
 

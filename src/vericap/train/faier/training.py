@@ -23,7 +23,7 @@ from vericap.core.errors import VericapError
 from vericap.core.typing import Array, Ints
 from vericap.models.faier import FaierConfig, FaierModel
 from vericap.train import losses, parallel
-from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
+from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw, NeighbourDraw, drawn
 from vericap.train.faier.data import FaierSource
 from vericap.train.faier.network import FaierModule, Side, TextNodes
 from vericap.train.trainer import Losses, Trainer, TrainPlan
@@ -52,6 +52,7 @@ class FaierOptions:
     hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
     rarest: int = 10  # occurrences a word needs to enter the vocabulary
     boxes: float = 0.0  # weight of the loss that boxes teach words with; 0: as published
+    near: int = 1  # photos like each other that are drawn together: harder negatives; 1: as published
 
     def check(self) -> None:
         if self.loss not in LOSSES:
@@ -98,7 +99,7 @@ class FaierTask:
         seed: int,
     ) -> None:
         self.model, self.net, self.options, self.sources = model, model.net, options, list(sources)
-        self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
+        self._draws = [self._draw(s, share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
         self._validation = validation
         self._held = 1 if options.variant == "aier" else 0  # the last caption is the reference where one is needed
         if validation.sentences is None:
@@ -108,6 +109,13 @@ class FaierTask:
         if min(own.places.fewest for own in [*sources, validation]) <= self._held:
             raise VericapError(f"variant '{options.variant}' reads references: every image needs two captions")
         self._pairs = near_pairs(np.asarray(validation.sentences, dtype=np.float32), self._judged)
+
+    def _draw(self, source: FaierSource, share: int, seed: int) -> Draw | NeighbourDraw:
+        if self.options.near < 2:
+            return Draw(len(source), share, seed)
+        if source.sentences is None:
+            raise VericapError("neighbours are found by sentence vectors of the captions")
+        return drawn(source.sentences, share, seed, near=self.options.near)
 
     def losses(self, step: int, generator: np.random.Generator) -> Losses:
         options = self.options

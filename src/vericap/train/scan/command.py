@@ -66,6 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="learn relevance to the image and N references together too (0: the image alone)",
     )
+    parser.add_argument(
+        "--tiger",
+        type=float,
+        default=ScanOptions.tiger,
+        metavar="WEIGHT",
+        help="with --references, learn what TIGEr makes of the grounding too, with this weight (0)",
+    )
+    options.add_near(parser)
     parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
     parser.add_argument(
         "--sharpness", type=float, default=ScanOptions.sharpness, help=f"of attention ({ScanOptions.sharpness:g})"
@@ -173,6 +181,8 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> ScanOpt
         marks=args.marks,
         boxes=args.box_weight if args.boxes else 0.0,
         cells=args.cells,
+        tiger=args.tiger if args.references else 0.0,
+        near=args.near,
     )
     if width is not None:
         found.embedding = width

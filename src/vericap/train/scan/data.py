@@ -17,7 +17,7 @@ from vericap.models import words as text_words
 from vericap.models.arrays import runs
 from vericap.train import kept, losses, parallel
 from vericap.train.claims import ClaimTable, ClaimTensors
-from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw
+from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw, NeighbourDraw
 from vericap.train.named import BoxTeacher, Pointed
 
 
@@ -163,7 +163,7 @@ class ScanStep:
     def draw(
         cls,
         sources: list[ScanSource],
-        draws: list[Draw],
+        draws: Sequence[Draw | NeighbourDraw],
         step: int,
         generator: np.random.Generator,
         *,

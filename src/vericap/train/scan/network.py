@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from vericap.core.typing import Array
 from vericap.models.scan import Attention
 from vericap.train.named import Pointed
 from vericap.train.scan.data import WordTensors
+from vericap.train.scan.soft_tiger import soft_tiger
 
 
 @dataclass
@@ -28,7 +29,7 @@ class ScanOptions:
     hidden: int = 256
     batch: int = 64
     captions: int = 2  # of every image in a batch
-    references: int = 0  # of every image: relevance to image and references together is learned too
+    references: int = 0  # of every image: relevance to them, alone and with the image, is learned too
     rate: float = 1e-3
     contrast: float = 0.1
     margin: float = 0.2
@@ -42,6 +43,8 @@ class ScanOptions:
     encoder: str = ""  # `default` or a folder: regions as that image-sentence encoder embeds them
     cells: int = 0  # values of the features that follow what the encoder makes of them
     boxes: float = 0.0  # weight of the loss that boxes teach words with
+    tiger: float = 0.0  # weight of TIGEr among what is distilled
+    near: int = 1  # photos like each other that are drawn together: what tells them apart is finer
     marks: bool = False  # whether marks and stops are read as words
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
     embedding: int = 300  # width of the GRU's word embeddings
@@ -49,6 +52,14 @@ class ScanOptions:
 
     def attention(self) -> Attention:
         return Attention(self.sharpness, self.slope, self.pooling)
+
+
+class Scores(NamedTuple):
+    """(images, captions) each: relevance to the image, to its references, and TIGEr."""
+
+    image: torch.Tensor
+    told: torch.Tensor | None
+    tiger: torch.Tensor | None
 
 
 class ScanModule(nn.Module):
@@ -75,6 +86,8 @@ class ScanModule(nn.Module):
         if options.references:
             self.both_scale = nn.Parameter(torch.tensor(1.0))
             self.both_bias = nn.Parameter(torch.tensor(0.0))
+            self.told_scale = nn.Parameter(torch.tensor(1.0))
+            self.told_bias = nn.Parameter(torch.tensor(0.0))
         self.temperature = nn.Parameter(torch.tensor(3.0))
         if options.boxes:
             self.pointing = nn.Parameter(torch.tensor(2.5))
@@ -135,14 +148,15 @@ class ScanModule(nn.Module):
         counts: torch.Tensor,
         contexts: torch.Tensor | None = None,
         mask: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+    ) -> Scores:
         """(images, captions): the score of every image with every caption, and, where there are reference contexts
-        (images, regions, D), the mean cosine of the caption's contexts with them. `mask` (images, regions) says which
-        regions are there.
+        (images, regions, D), the mean cosine of the caption's contexts with them, and TIGEr where it is learned. `mask`
+        (images, regions) says which regions are there.
 
         Captions of one length go together, so nothing is padded; lengths of contexts come from Gram matrices.
         """
-        scores, told, order = [], [], []
+        scores, told, alike, order = [], [], [], []
+        truth = (contexts * regions).sum(dim=-1) if contexts is not None and self.options.tiger else None
         there = None if mask is None or bool(mask.all()) else mask.float()
         for which, h in by_length(words, counts):
             s = _products(h, regions)
@@ -154,9 +168,12 @@ class ScanModule(nn.Module):
             scores.append(self._pooled(grounding, there))
             if contexts is not None:
                 told.append(mean_over((raised * _products(h, contexts)).sum(dim=1) / lengths, there))
+            if truth is not None:
+                alike.append(soft_tiger(grounding, truth, there))
             order.append(which)
         back = torch.argsort(torch.cat(order))
-        return torch.cat(scores)[back].t(), torch.cat(told)[back].t() if told else None
+        said, ranked = (torch.cat(some)[back].t() if some else None for some in (told, alike))
+        return Scores(torch.cat(scores)[back].t(), said, ranked)
 
     def contexts(self, regions: torch.Tensor, words: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
         """Unit context vectors (n, regions, D) of caption i over the regions of image i; regions that are not there are

@@ -21,10 +21,10 @@ from vericap.core.typing import Array
 from vericap.models.described import text_side
 from vericap.models.scan import UNREAD
 from vericap.train import losses, parallel
-from vericap.train.data import Draw
+from vericap.train.data import drawn
 from vericap.train.scan.data import ScanPart, ScanSource, ScanStep, TextStates, WordTensors
 from vericap.train.scan.export import export
-from vericap.train.scan.network import ScanModule, ScanOptions
+from vericap.train.scan.network import ScanModule, ScanOptions, Scores
 from vericap.train.trainer import Losses, Trainer, TrainPlan
 from vericap.train.validate import agreement, near_pairs, recall
 
@@ -36,7 +36,10 @@ class ScanTask:
         self, model: ScanModule, sources: Sequence[ScanSource], shares: Sequence[int], validation: ScanSource, seed: int
     ):
         self.model, self.sources, self.options = model, list(sources), model.options
-        self._draws = [Draw(len(s), share, seed + i) for i, (s, share) in enumerate(zip(sources, shares))]
+        self._draws = [
+            drawn(s.sentences, share, seed + i, near=model.options.near)
+            for i, (s, share) in enumerate(zip(sources, shares))
+        ]
         self._validation = validation
         self._places = validation.places
         sentences = np.asarray(validation.sentences, dtype=np.float32)
@@ -67,7 +70,7 @@ class ScanTask:
             references=options.references,
             words=options.teacher != "sentences",
         )
-        scores, told, pointing = self._scores(batch.parts)
+        (scores, told, tiger), pointing = self._scores(batch.parts)
         first = scores[:, torch.arange(len(scores)) * k]
         if options.loss == "hardest":
             hardest = min(1.0, step / max(options.hard_warmup, 1))
@@ -81,29 +84,32 @@ class ScanTask:
         if told is not None:
             target = batch.target(similar, held=True)
             found["both"] = losses.distillation((scores + told) / 2, target, model.both_scale, model.both_bias)
+            found["told"] = losses.distillation(told, target, model.told_scale, model.told_bias)
+        if tiger is not None:
+            found["tiger"] = losses.unlike(tiger, target)
         if pointing:
             found["boxes"] = torch.stack(pointing).mean()
-        loss = distilled + options.contrast * contrast + found.get("both", 0.0)
-        return {"loss": loss + options.boxes * found.get("boxes", 0.0), **found}
+        loss = distilled + options.contrast * contrast + found.get("both", 0.0) + found.get("told", 0.0)
+        loss = loss + options.tiger * found.get("tiger", 0.0) + options.boxes * found.get("boxes", 0.0)
+        return {"loss": loss, **found}
 
-    def _scores(self, parts: list[ScanPart]) -> tuple[torch.Tensor, torch.Tensor | None, list[torch.Tensor]]:
-        """All images of the step with all candidates, relevance to references, and what boxes say of words: rows of
-        this process's images are computed here, with the words of all processes."""
+    def _scores(self, parts: list[ScanPart]) -> tuple[Scores, list[torch.Tensor]]:
+        """All images of the step with all candidates, and what boxes say of words: rows of this process's images are
+        computed here, with the words of all processes."""
         model = self.model
         own = [model.words(part.candidates) for part in parts]
         words = torch.cat([parallel.gather(said) for said in own])
         counts = torch.cat([part.candidates.gathered() for part in parts])
-        scores, told, pointing = [], [], []
+        scores, pointing = [], []
         for part, said in zip(parts, own):
             regions = model.regions(part.images.features, part.images.mask)
             if part.pointed is not None:
                 pointing.append(model.points(regions, said, part.pointed))
             contexts = self._contexts(regions, part.references) if part.references else None
-            found, also = model.score(regions, words, counts, contexts, part.images.mask)
-            scores.append(parallel.gather(found))
-            if also is not None:
-                told.append(parallel.gather(also))
-        return torch.cat(scores), torch.cat(told) if told else None, pointing
+            found = model.score(regions, words, counts, contexts, part.images.mask)
+            scores.append([None if some is None else parallel.gather(some) for some in found])
+        image, told, tiger = ([some for some in kind if some is not None] for kind in zip(*scores))
+        return Scores(torch.cat(image), _joined(told), _joined(tiger)), pointing
 
     def _contexts(self, regions: torch.Tensor, text: WordTensors) -> torch.Tensor:
         """Mean unit context of the references of every image (image * references + j)."""
@@ -140,11 +146,15 @@ class ScanTask:
                 rows = slice(first, first + 50)
                 given_here = contexts[rows] if contexts is not None else None
                 mask = shown.mask[rows] if shown.mask is not None else None
-                found, told = self.model.score(regions[rows], words, text.counts, given_here, mask)
-                scores[rows, some] = found.cpu()
-                if both is not None and told is not None:
-                    both[rows, some] = ((found + told) / 2).cpu()
+                found = self.model.score(regions[rows], words, text.counts, given_here, mask)
+                scores[rows, some] = found.image.cpu()
+                if both is not None and found.told is not None:
+                    both[rows, some] = ((found.image + found.told) / 2).cpu()
         return scores, both
+
+
+def _joined(parts: list[torch.Tensor]) -> torch.Tensor | None:
+    return torch.cat(parts) if parts else None
 
 
 def _mean_word(source: ScanSource) -> torch.Tensor:

@@ -66,7 +66,7 @@ def calibrated(known: dict[str, list[Known]]) -> tuple[dict[str, Any], dict[str,
     weights["relations"] = _relations(fit["stated"])
     weights |= {
         "left out": _left_out(held["made"]),
-        "fluency": {"threshold": 0.5},
+        "fluency": {"threshold": 0.6},
         "bland": {"below": 0.2, "share": 0.25},
     }
     weights |= {"threshold": COUNTS, "adequacy": {"scale": 3.0}}
