@@ -175,7 +175,8 @@ def errors_table(human: list[list[str]], metrics: Sequence[str]) -> Table:
 
 
 def reliability_table(human: list[list[str]]) -> Table:
-    """Values against what they claim: the chance that a text is a person's, where as many are spoilt."""
+    """Values against what they claim: the chance that a text is a person's, where the share is spoilt that the model
+    expects."""
     dice, kinds = random.Random(3), list(spoilers(4).values())[5:]
     spoilt: list[list[str]] = []
     for words in human:
@@ -185,14 +186,15 @@ def reliability_table(human: list[list[str]]) -> Table:
         spoilt.append(made)
     values = score("fluency", [" ".join(words) for words in (*human, *spoilt)])
     right = np.arange(len(values)) < len(human)
+    weights = np.where(right, 1 - fluency.SPOILT, fluency.SPOILT)  # as many texts of both kinds are at hand
     table = Table(["value", "texts", "mean value", "share that people wrote"], digits=2)
     for low in np.arange(0, 1, 0.1):
         inside = (values >= low) & (values < low + 0.1 + (low > 0.85))
         if inside.any():
-            claimed, true = float(values[inside].mean()), float(right[inside].mean())
+            claimed, true = (float(np.average(one[inside], weights=weights[inside])) for one in (values, right))
             table.add(f"{low:.1f} to {low + 0.1:.1f}", int(inside.sum()), Number(claimed), Number(true))
-    told = 100 * ((values >= 0.5) == right).mean()
-    table.notes.append(f"told apart at .5: {told:.1f} %, Brier score {np.mean((values - right) ** 2):.3f}")
+    brier = np.average((values - right) ** 2, weights=weights)
+    table.notes.append(f"spoilt texts count as {100 * fluency.SPOILT:.0f} % of all; Brier score {brier:.3f}")
     return table
 
 

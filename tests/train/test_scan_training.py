@@ -360,3 +360,15 @@ def test_soft_tiger_does_not_see_regions_that_are_not_there() -> None:
     there[:, 6:] = 0
     wider = [torch.cat([some, torch.zeros((*some.shape[:-1], 2))], dim=-1) for some in (candidates, references)]
     assert torch.allclose(soft_tiger(*wider, there), soft_tiger(candidates, references), atol=1e-6)
+
+
+def test_no_step_writes_the_model_it_begins_with(tmp_path: Path) -> None:
+    """With another sharpness, which needs no training."""
+    run(tmp_path / "first", steps=20)
+    source, before = made_source(), shipped.weights(str(tmp_path / "first" / "scan"), "scan")
+    plan = TrainPlan(steps=0, warmup=5, validate=20, threads=1, average=0.9)
+    more = {"options": options(sharpness=3.0), "before": (before[0], before[1]["trained"]), "quiet": True, **FEATURES}
+    training.train([source], [20], source, tmp_path / "again", plan=plan, **more)
+    weights, meta = shipped.weights(str(tmp_path / "again" / "scan"), "scan")
+    np.testing.assert_allclose(weights["text"], before[0]["text"], atol=1e-3)
+    assert meta["attention"]["sharpness"] == 3.0

@@ -178,6 +178,8 @@ class Trainer:
         plan, state = self.plan, self.state
         end = plan.steps if until is None else min(until, plan.steps)
         started, sums = time.monotonic(), dict[str, float]()
+        if not plan.steps and not state.log:  # nothing to learn: the model it begins with is measured and kept
+            self._validated({"step": 0, **parallel.told(lambda: self.with_average(validate))}, 0.0)
         while state.step < end and not (plan.patience and state.waited >= plan.patience):
             generator = np.random.default_rng([plan.seed, state.step])
             torch.manual_seed(plan.seed * 1_000_003 + state.step)
@@ -307,7 +309,7 @@ def plot(log: list[dict[str, float]], file: Path) -> None:
 
     figure, axis = pyplot.subplots(figsize=(6, 3.5))
     steps = [row["step"] for row in log]
-    axis.plot(steps, [row["loss"] for row in log], color="tab:blue", label="loss")
+    axis.plot(steps, [row.get("loss", np.nan) for row in log], color="tab:blue", label="loss")
     axis.set_xlabel("step")
     axis.set_ylabel("training loss")
     other = axis.twinx()
