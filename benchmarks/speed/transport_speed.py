@@ -15,8 +15,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-import ot
-from gensim.models import KeyedVectors
+
+try:
+    import ot
+    from gensim.models import KeyedVectors
+except ImportError as error:
+    raise SystemExit(f"{error.name} is compared with: pip install POT gensim") from error
 
 from vericap.native import load
 from vericap.text.bags import Bags

@@ -67,7 +67,7 @@ def main() -> None:
             values = cases.scored(own, settings, named, references=True).values
         figures = [float(spearmanr(np.nan_to_num(values[name]), people)[0]) for name in named]
         table.add(f"{sharpness:g}", *(Number(figure, digits=3) for figure in figures))
-    table.notes.append(f"{len(own)} ratings, {OTHERS} of captions of other photos; x100")
+    table.notes.append(f"{len(own)} ratings, {OTHERS} of captions of other photos")
     tell("benchmarks.studies.attention", {"sharpness": table}, save=args.save)
 
 
