@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _PAUSE = 0.1  # seconds between two looks at the processes
+_SPARING = 100  # times as long as a look takes is waited: looking should not take the processor from what is measured
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,8 +42,11 @@ class Watch(threading.Thread):
         self._begin = time.perf_counter()
 
     def run(self) -> None:
-        while not self.done.wait(_PAUSE):
+        pause = _PAUSE
+        while not self.done.wait(pause):
+            begin = time.perf_counter()
             held = [proportional(pid) for pid in family(self.pid)]
+            pause = max(_PAUSE, _SPARING * (time.perf_counter() - begin))
             self.usage.together = max(self.usage.together, sum(held))
             self.usage.largest = max([self.usage.largest, *held])
             self.usage.timeline.append((time.perf_counter() - self._begin, sum(held)))
