@@ -1,11 +1,12 @@
 """Photos in tar shards through image metrics in one pass: time, memory over the run, one process against two.
 
     VERICAP_DATA=DIR VERICAP_PHOTOS=DIR python -m benchmarks.speed.photo_shards [--photos 20000] [--workers 1,2]
-        [--metrics vse,chair,verdict] [--once] [--work DIR] [--output FILE.json] [--save]
+        [--metrics vse,chair,verdict] [--once | --captions N] [--work DIR] [--output FILE.json] [--save]
 
 VERICAP_PHOTOS is a folder with photos of COCO; each is packed with one of its captions, `--shard` photos in a tar
 file. Nothing is cached. Memory is that of all processes together: the most of each quarter of the run, so that growth
-would show. With --once the photos are scored in this process, and what was decoded is counted.
+would show. With --once the photos are scored in this process, and what was decoded is counted; with --captions so many
+captions of a few photos are scored, which shows when what is remembered of words has its full size.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.library.measuring import measured
 from benchmarks.library.results import add_save, tell
 from vericap.core.table import Table
 
+FEW = 300  # photos of --captions
 QUARTERS = ((0.1, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0))  # networks are opened in the first tenth
 
 
@@ -70,6 +72,23 @@ def decoded_once(pattern: str, metrics: str) -> Table:
     return table
 
 
+def remembered(photos: Path, count: int, metrics: str, folder: Path) -> Table:
+    """Memory by tenth of a run over many captions of few photos."""
+    names = sorted(file.name for file in photos.glob("*.jpg"))[:FEW]
+    captions = [text for _, text in corpora.coco_captions("train")]
+    pairs = folder / "pairs.jsonl"
+    with pairs.open("w", encoding="utf-8") as stream:
+        for number in range(count):  # neighbours in the file are of one photo: captions are taken from everywhere
+            image, text = names[number // 100 % FEW], captions[number * 37 % len(captions)]
+            stream.write(json.dumps({"id": str(number), "caption": text, "image": image}) + "\n")
+    words = ["score", pairs, "--images", photos, "-m", metrics, "-o", folder / "scores.jsonl", "--cache", "off"]
+    used = measured(*words, "--quiet", "--shard-records", 2000)
+    tenths = [round(used.most_between(part / 10, (part + 1) / 10) / 1e6) for part in range(10)]
+    table = Table(["metrics", "captions", "captions/s", "MB by tenth"], digits=0)
+    table.add(metrics.replace(",", ", "), count, count / used.wall, " ".join(map(str, tenths)))
+    return table
+
+
 def looking(pattern: str, photos: int) -> str:
     """What it costs to look through the tar files before work begins: names, places and digests."""
     from vericap.io.stream import open_input
@@ -88,6 +107,7 @@ def main() -> None:
     parser.add_argument("--metrics", default="vse,chair,verdict")
     parser.add_argument("--workers", default="1,2")
     parser.add_argument("--once", action="store_true", help="count what is decoded, in this process")
+    parser.add_argument("--captions", type=int, metavar="N", help="captions of a few photos, memory by tenth")
     parser.add_argument("--work", type=Path, help="folder for tar files and outputs (default: a temporary one)")
     parser.add_argument("--output", type=Path)
     add_save(parser)
@@ -95,6 +115,10 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=args.work) as name:
         folder = Path(name)
+        if args.captions:
+            found = remembered(data_folder("VERICAP_PHOTOS"), args.captions, args.metrics, folder)
+            tell("benchmarks.speed.photo_shards", {"remembered": found}, save=args.save)
+            return
         tars = pack(data_folder("VERICAP_PHOTOS"), args.photos, args.shard, folder)
         pattern = f"{folder}/{{{tars[0].stem}..{tars[-1].stem}}}.tar"
         if args.once:

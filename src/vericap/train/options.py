@@ -218,7 +218,9 @@ def check_reader(model: VseModel, text_encoder: str) -> None:
 
 def add_plan(parser: argparse.ArgumentParser, *, steps: int, optimizer: str = "adamw") -> None:
     group = parser.add_argument_group("plan")
-    group.add_argument("--steps", type=int, default=steps, help=f"optimiser steps ({steps}); 0 writes what it begins with")
+    group.add_argument(
+        "--steps", type=int, default=steps, help=f"optimiser steps ({steps}); 0 writes what it begins with"
+    )
     group.add_argument("--validate", type=int, default=100, metavar="STEPS", help="steps between validations (100)")
     group.add_argument("--patience", type=int, default=0, help="validations without progress before stopping")
     group.add_argument(

@@ -204,6 +204,12 @@ def test_metrics_of_the_registry_in_the_order_of_their_cost() -> None:
     assert any({"vse", "reo-relevance"} <= set(metrics) for metrics in together)  # photos are looked at once for both
 
 
+def test_metrics_that_share_what_they_see_of_a_photo_are_one_step() -> None:
+    text = "verdict>=0.5 & chair==0 & words>=3 & vse>=0.3 & fidelity>=0.5"
+    judge = Judge(Sources(parse(text), registry.make, registry.names()))
+    assert [set(step.metrics) for step in judge.stages[0].steps] == [set(), {"vse", "verdict", "fidelity"}, {"chair"}]
+
+
 def test_every_look_at_photos_has_a_known_cost() -> None:
     looking = [name for name in analyses.__all__ if getattr(getattr(analyses, name), "pixels", False)]
     assert {"Detections", "PhotoRegions"} <= set(looking)

