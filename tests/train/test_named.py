@@ -66,8 +66,8 @@ def test_what_is_no_word_moves_no_score() -> None:
     words = model.words(WordTensors(states, torch.tensor([5]), torch.tensor([False, True, True, True, False])))
     alone = model.words(WordTensors(states[1:4], torch.tensor([3])))
     regions = model.regions(features)
-    marked, _ = model.score(regions, words, torch.tensor([5]))
-    plain, _ = model.score(regions, alone, torch.tensor([3]))
+    marked = model.score(regions, words, torch.tensor([5])).image
+    plain = model.score(regions, alone, torch.tensor([3])).image
     torch.testing.assert_close(marked, plain)
     # The network that scores without torch says the same, of grounding and of the lengths of contexts.
     similarity = (regions[0] @ words.T).detach().numpy()

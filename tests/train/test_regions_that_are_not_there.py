@@ -57,7 +57,7 @@ def test_scan(pooling: str) -> None:
         words = module.words(text)
         regions = module.regions(torch.from_numpy(features()), mask)
         contexts = module.contexts(regions, words, text.counts)  # caption i is image i's reference
-        found, told = module.score(regions, words, text.counts, contexts, mask)
+        found, told, _ = module.score(regions, words, text.counts, contexts, mask)
         meta = {"name": "m", "fingerprint": "f", "words": "states", "attention": vars(module.options.attention())}
         model = scoring.ScanModel(weights_of(module), meta)
         own_words = scoring.CaptionWords(words.numpy(), np.concatenate([[0], np.cumsum(counts)]))
@@ -68,7 +68,7 @@ def test_scan(pooling: str) -> None:
                 text.values[own_words.offsets[image] :][: counts[image]], text.counts[image : image + 1]
             )
             given = module.contexts(seen, module.words(reference), reference.counts)
-            one, both = module.score(seen, words, text.counts, given)
+            one, both, _ = module.score(seen, words, text.counts, given)
             np.testing.assert_allclose(found[image], one[0], atol=1e-5)
             np.testing.assert_allclose(told[image], both[0], atol=1e-5)
             numbers = model.regions(alone.numpy())
