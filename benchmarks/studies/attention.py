@@ -19,9 +19,9 @@ from scipy.stats import spearmanr
 from benchmarks.agreement import verdict_cases as cases
 from benchmarks.library.data import data_folder
 from benchmarks.library.results import add_save, tell
-from vericap.core import shipped
 from vericap.core.settings import Settings
 from vericap.core.table import Number, Table
+from vericap.reproduce.uniform import sharpened
 from vericap.train.verdict.cases import Case, rated
 
 METRICS = ("reo-relevance:truth=image", "reo-relevance:truth=reference", "reo-relevance:truth=both", "tiger")
@@ -39,16 +39,6 @@ def drawn(folder: Path) -> list[Case]:
     return found
 
 
-def sharpened(model: str, sharpness: float, folder: Path) -> str:
-    """The model with another sharpness."""
-    arrays, meta = shipped.weights(model, "scan")
-    shipped.save_weights(arrays, folder, "scan", "float32")
-    about = {name: value for name, value in meta.items() if name != "files"}
-    changed = {"attention": {**about["attention"], "sharpness": sharpness}, "name": f"{about['name']}-{sharpness:g}"}
-    shipped.write_meta(folder, {**about, **changed})
-    return str(folder)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", required=True, type=Path, help="COCO's photos, named by their number")
@@ -62,7 +52,7 @@ def main() -> None:
     table = Table(["sharpness", *METRICS], x100=True)
     for sharpness in SHARPNESS:
         with TemporaryDirectory() as scratch:
-            model = sharpened(args.model, sharpness, Path(scratch))
+            model = sharpened(args.model, Path(scratch), sharpness)
             named = [f"{name}:model={model}" for name in METRICS]
             values = cases.scored(own, settings, named, references=True).values
         figures = [float(spearmanr(np.nan_to_num(values[name]), people)[0]) for name in named]

@@ -174,6 +174,6 @@ def test_uniform_attention_is_uniform(choices: Choices, tmp_path: Path) -> None:
     kept = [name for name in own.weights if not name.startswith("attention.") and name != "offset.weight"]
     assert all(np.array_equal(own.weights[name], flat.weights[name]) for name in kept)
     assert flat.fingerprint == own.fingerprint
-    grounding = scan.load(str(uniform.uniform_scan("default", tmp_path / "scan")))
+    grounding = scan.load(str(uniform.sharpened("default", tmp_path / "scan")))
     alpha = scan.weights(dice.random((1, 3, 4), dtype=np.float32), np.ones((1, 3), np.float32), grounding.attention)
     np.testing.assert_allclose(alpha, 0.25, atol=1e-6)

@@ -41,13 +41,13 @@ def uniform_faier(model: str, folder: Path) -> Path:
     return folder
 
 
-def uniform_scan(model: str, folder: Path) -> Path:
-    """The model with a temperature of 0."""
+def sharpened(model: str, folder: Path, sharpness: float = 0.0) -> Path:
+    """A SCAN model with another sharpness of attention; 0 makes it uniform."""
     arrays, meta = shipped.weights(model, "scan")
     shipped.save_weights(arrays, folder, "scan", "float32")
     about = {name: value for name, value in meta.items() if name != "files"}
-    attention = {**about.get("attention", {}), "sharpness": 0.0}
-    shipped.write_meta(folder, {**about, "name": f"{about['name']}-uniform", "attention": attention})
+    attention = {**about.get("attention", {}), "sharpness": sharpness}
+    shipped.write_meta(folder, {**about, "name": f"{about['name']}-{sharpness:g}", "attention": attention})
     return folder
 
 
@@ -64,7 +64,7 @@ def uniform_table(choices: Choices) -> Table:
         x100=True,
     )
     with TemporaryDirectory() as scratch:
-        makers = {"faier": uniform_faier, "scan": uniform_scan}
+        makers = {"faier": uniform_faier, "scan": sharpened}
         flat = {kind: str(make(given[kind], Path(scratch) / kind)) for kind, make in makers.items()}
         pairs = {name: [f"{name}:model={where[kind]}" for where in (given, flat)] for name, kind in METRICS.items()}
         found = agreements(data, [metric for pair in pairs.values() for metric in pair], ["published"], choices)
