@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from vericap.core import shipped
 from vericap.core.settings import Settings
 from vericap.graphs.english import parse
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import Claim, claimed, content_form, sentences_of, unordered
+from vericap.metrics.verdict.claims import Claim, claimed, content_form, sentences_of
 from vericap.metrics.verdict.lexicon import Lexicon
-from vericap.metrics.verdict.split import disordered
+from vericap.metrics.verdict.split import in_likely_order, out_of_order, reads_badly
 from vericap.models import fluency
 from vericap.models.visual_words import load
+from vericap.run.analyses import Graphs
 from vericap.run.runtime import Runtime
+from vericap.text import ngram_lm
+from vericap.text.ngram_lm import NgramModel
 
 
 def claims(text: str) -> dict[str, set[str]]:
@@ -59,16 +65,9 @@ def lexicon() -> Lexicon:
     return Lexicon(load(), Runtime.of(Settings(cache="off")).encoder().phrases)
 
 
-def test_words_without_order_make_the_same_claims_in_any_order(lexicon: Lexicon) -> None:
-    found = []
-    for text in ("hydrant a street on red the fire two next dogs", "two dogs red fire hydrant the a on street next"):
-        sentence = unordered(text, (0, len(text)), lexicon.named)
-        found.append({(claim.kind, claim.text) for claim in sentence.claims})
-        named = next(claim for claim in sentence.claims if claim.text == "fire hydrant")
-        assert sorted(sentence.words[place][0] for place in named.words) == ["fire", "hydrant"]
-        assert not any(claim.subject or claim.object for claim in sentence.claims)
-    assert found[0] == found[1]
-    assert {("object", "dog"), ("object", "street"), ("count", "two"), ("attribute", "red")} <= found[0]
+@pytest.fixture(scope="module")
+def shipped_lm() -> NgramModel:
+    return ngram_lm.load(shipped.folder("lm"))
 
 
 @pytest.mark.parametrize(
@@ -76,11 +75,35 @@ def test_words_without_order_make_the_same_claims_in_any_order(lexicon: Lexicon)
     [
         ("A red fire hydrant stands on the street next to two dogs.", False),
         ("A man riding a horse on a beach with a", False),  # cut off, but in order
+        ("Two dog is sitting in front of a doors.", False),  # wrong, but in order
         ("red the stands on two fire hydrant A dogs to next street the.", True),
     ],
 )
-def test_order_is_what_a_parser_needs(text: str, broken: bool) -> None:
-    assert disordered(fluency.load().texts([text])[0], (0, len(text))) is broken
+def test_order_is_what_a_parser_needs(shipped_lm: NgramModel, text: str, broken: bool) -> None:
+    badly = reads_badly(fluency.load().texts([text])[0], (0, len(text)))
+    assert (badly and out_of_order(shipped_lm, [[word for word, _, _ in words_of(text)]])[0]) is broken
+
+
+def test_words_without_order_are_read_in_their_likeliest() -> None:
+    text = "Nice. hydrant a dogs standing fire brown two to next"
+    span = (6, len(text))
+    found = in_likely_order([text], [(0, span)], Runtime.of(Settings(cache="off")), Graphs())[0, span]
+    assert {(claim.kind, claim.text, claim.subject) for claim in found.claims} >= {
+        ("object", "dog", ""),
+        ("object", "fire hydrant", ""),
+        ("count", "two", "dog"),
+        ("attribute", "brown", "dog"),
+        ("action", "stand", "dog"),
+    }
+    assert all(text[start:end] == word for word, start, end in found.words)
+    (hydrant,) = (claim for claim in found.claims if claim.text == "fire hydrant")
+    assert [found.words[place][0] for place in hydrant.words] == ["hydrant", "fire"]  # where they stand
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), max_size=6).map(" ".join))
+def test_words_are_cut_alike_when_they_are_joined_anew(text: str) -> None:
+    words = [word for word, _, _ in words_of(text)]
+    assert [word for word, _, _ in words_of(" ".join(words))] == words
 
 
 def test_a_synonym_of_wordnet_stands_for_an_unknown_object(lexicon: Lexicon) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vericap.core.analysis import Key, closure
 from vericap.core.batch import Batch
+from vericap.core.memory import without_collector
 from vericap.core.metric import Metric
 from vericap.core.settings import Settings
 from vericap.run.runtime import Runtime
@@ -70,6 +71,7 @@ def _spans(batch: Batch, text: int, image: int, sample: int, budget: int) -> Ite
     yield range(start, len(batch))
 
 
+@without_collector()
 def fill(batch: Batch, keys: Sequence[Key], runtime: Runtime) -> Batch:
     """Compute what the batch lacks of some keys, in their order; analyses of photos share one pass."""
     missing = [key for key in keys if key not in batch and key.wanted(batch)]

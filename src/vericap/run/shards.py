@@ -7,11 +7,9 @@ the job's folder, data first, then a record that says it is whole: what has a re
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +19,7 @@ import numpy as np
 
 from vericap.core.batch import Batch
 from vericap.core.errors import Problem
-from vericap.core.memory import give_back
+from vericap.core.memory import give_back, without_collector
 from vericap.core.metric import Metric
 from vericap.core.numbers import Keys, SortedNumbers
 from vericap.core.samples import Sample
@@ -152,18 +150,6 @@ def read_record(path: Path) -> dict[str, Any] | None:
         return found
     except FileNotFoundError:
         return None
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Python's search for cycles goes over all records of a shard again and again: a third of the time of reading."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 # --- the first look ---------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class NgramModel:
             context[back - 1, place == back - 1] = START
         # All unknown words are one: in training they stand in company, so that nonsense would predict nonsense.
         context[np.logical_or.accumulate(context == UNKNOWN, axis=0)] = -1
-        return self._score(words, context), words, offsets
+        return self.scores(words, context), words, offsets
 
     def text_scores(self, texts: Sequence[Sequence[str]]) -> list[TokenScores]:
         """Each text's tokens and its end, with both log-probabilities; nothing of a text without tokens.
@@ -83,7 +83,7 @@ class NgramModel:
             for text, start, end in zip(texts, offsets, offsets[1:])
         ]
 
-    def _score(self, words: Ints, context: Ints) -> Floats32:
+    def scores(self, words: Ints, context: Ints) -> Floats32:
         """From the longest context down: what is found counts, what is not adds the context's back-off weight."""
         known = [words * 0]  # number of the context of each length, -1 where it was never seen
         for length in range(1, self.order):

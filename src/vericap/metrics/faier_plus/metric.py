@@ -26,8 +26,9 @@ from vericap.models.faier_plus.scorer import (
 )
 from vericap.run.analyses import FaierPlusWeights, Graphs, PhraseVectors, Regions, RegionVectors, Sentences, TokenStates
 
-# Held at once: word pieces of captions, images with their references, candidates of one of these.
-_PIECES, _CASES, _TOGETHER = 32_000, 256, 1024
+# Held at once: word pieces of captions (few enough that memory is used again), images with their references, candidates
+# of one of these.
+_PIECES, _CASES, _TOGETHER = 8_000, 256, 1024
 
 
 class FaierPlus(Metric):

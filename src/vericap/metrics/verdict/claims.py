@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,8 +42,6 @@ _TALK = word_set(
 
 
 Forms = dict[str, list[int]]  # base form -> the places of words that may be forms of it
-# Places with words -> kind and base form of each claim, with its places.
-Named = Callable[[list[tuple[int, str]]], list[tuple[str, str, tuple[int, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +85,6 @@ def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSente
         for place, (word, _, _) in enumerate(words)
         if place not in said and is_content(word)
     ]
-    return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
-
-
-def unordered(text: str, span: tuple[int, int], named: Named) -> ClaimedSentence:
-    """The claims of a sentence whose words stand in no order: its content words by themselves, as `named` names them.
-
-    No grammar tells what belongs to what, so nothing is said of anything.
-    """
-    start, end = span
-    words = tuple((word, start + a, start + b) for word, a, b in words_of(text[start:end]))
-    content = [place for place, (word, _, _) in enumerate(words) if is_content(word)]
-    found = [Claim(kind, name, places) for kind, name, places in named([(p, words[p][0]) for p in content])]
     return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from vericap.metrics.verdict.claims import (
     RELATION,
     Claim,
     ClaimedSentence,
-    attribute_kind,
 )
 from vericap.models.visual_words import VisualWords
 from vericap.native.dense import Layer
@@ -132,39 +130,6 @@ class Lexicon:
         names = [name.replace("_", " ") for sense in senses for name in wordnet.lemmas(sense)]
         found = [self.model.places.get((OBJECT, text)) for name in names for text in (name, name.rpartition(" ")[2])]
         return next((place for place in found if place is not None), None)
-
-    def named(self, words: list[tuple[int, str]]) -> list[tuple[str, str, tuple[int, ...]]]:
-        """Words without order as claims, each by the entry that says it most often; "hydrant ... fire" is one thing."""
-        forms = {place: base_forms(word.lower()) for place, word in words}
-        found: list[tuple[str, str, tuple[int, ...]]] = []
-        left = dict(words)
-        for place in forms:
-            for first, second in (pair for form in forms[place] for pair in self._pairs.get(form, ())):
-                other = next((n for n in left if n != place and second in forms[n]), -1)
-                if place in left and other >= 0:
-                    found.append((OBJECT, f"{first} {second}", (place, other)))
-                    del left[place], left[other]
-        return found + [(*self._kind_of(word.lower(), forms[place]), (place,)) for place, word in left.items()]
-
-    @cached_property
-    def _pairs(self) -> dict[str, list[tuple[str, str]]]:
-        """Objects of two words by the first of them, where that is said less often by itself: not "coffee table"."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        places, prior = self.model.places, self.model.prior
-        for place, (kind, entry) in enumerate(zip(self.model.kinds, self.model.entries)):
-            first, _, second = entry.partition(" ")
-            alone = places.get((OBJECT, first), place)
-            if kind == OBJECT and second and " " not in second and prior[alone] <= prior[place]:
-                found.setdefault(first, []).append((first, second))
-        return found
-
-    def _kind_of(self, word: str, forms: frozenset[str]) -> tuple[str, str]:
-        places, prior = self.model.places, self.model.prior
-        known = [(kind, form) for kind in _ANY for form in sorted(forms) if (kind, form) in places]
-        if not known:
-            return OBJECT, word
-        kind, form = max(known, key=lambda entry: float(prior[places[entry]]))
-        return attribute_kind(form) if kind == ATTRIBUTE else kind, form
 
     def _phrase(self, claim: Claim) -> int:
         joined = {ATTRIBUTE: ("attribute object", f"{claim.text} {claim.subject}")}

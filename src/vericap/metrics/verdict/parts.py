@@ -90,7 +90,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         found: list[CaptionParts | None] = [None] * len(batch)
         rows = judged(batch, problems_of(batch, self.words))
         lexicon = self._lexicon(batch, runtime)
-        split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], lexicon, runtime, self.graphs)
+        split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], runtime, self.graphs)
         lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
         fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
         matches = matched(batch, rows, split.texts, runtime)

@@ -115,7 +115,7 @@ def _extend(orders: list[Order], keys: Ints, probability: Floats, size: int, len
     alive = numbers >= 0  # a pruned context takes its n-grams with it
     numbers, probability, digits = numbers[alive], probability[alive], [d[alive] for d in digits]
     nearer = np.stack(digits[1:-1][::-1]) if length > 2 else np.zeros((0, len(numbers)), dtype=np.int64)
-    lower = np.exp(partial._score(digits[-1], nearer).astype(np.float64))
+    lower = np.exp(partial.scores(digits[-1], nearer).astype(np.float64))
     contexts = len(orders[-1].keys)
     left = 1.0 - np.bincount(numbers, probability, minlength=contexts)
     room = 1.0 - np.bincount(numbers, lower, minlength=contexts)
