@@ -132,6 +132,25 @@ def test_an_unknown_word_is_judged_through_its_nearest_and_that_is_said() -> Non
     assert "table" not in facts["through"]
 
 
+def test_a_word_that_nobody_knows_is_not_judged_and_moves_nothing_but_fluency() -> None:
+    found = judged("A cup of coffee on a table", "A cup of coffee on a table with a fnord", "xqz blorf wug zzt")
+    assert found["fidelity"][1] == pytest.approx(found["fidelity"][0], abs=0.02)
+    assert found["adequacy"][1] == pytest.approx(found["adequacy"][0], abs=0.01)
+    word = reasons(found, 1).words[-1]
+    assert (word.text, word.support, word.source) == ("fnord", None, "")
+    assert any("fnord" in note for note in reasons(found, 1).notes)
+    assert (found["fidelity"][2], found["adequacy"][2]) == (0.5, 0.0)
+    assert found["verdict"][2] < 0.05
+    assert "no word of it can be judged" in reasons(found, 2).notes
+
+
+def test_scrambling_lowers_fluency_alone() -> None:
+    found = judged("A cup of coffee on a wooden table.", "wooden on coffee a cup table a of A")
+    assert found["fluency"][1] < 0.1
+    for name in ("fidelity", "adequacy"):
+        assert found[name][1] == pytest.approx(found[name][0], abs=0.02), name
+
+
 def test_nothing_is_called_unsupported_above_the_threshold() -> None:
     told = reasons(judged("A giraffe next to a cup of coffee"))
     doubted = {word.start for word in told.words if word.support is not None and word.support < told.facts["threshold"]}

@@ -10,7 +10,7 @@ from vericap.graphs.english import parse
 from vericap.metrics.toolbox import words_of
 from vericap.metrics.verdict.claims import Claim, claimed, content_form, sentences_of
 from vericap.metrics.verdict.lexicon import Lexicon
-from vericap.metrics.verdict.split import in_likely_order, out_of_order, reads_badly
+from vericap.metrics.verdict.split import in_likely_order, known, out_of_order, reads_badly
 from vericap.models import fluency
 from vericap.models.visual_words import load
 from vericap.run.analyses import Graphs
@@ -106,13 +106,27 @@ def test_words_are_cut_alike_when_they_are_joined_anew(text: str) -> None:
     assert [word for word, _, _ in words_of(" ".join(words))] == words
 
 
+@pytest.mark.parametrize("word", ["dog", "Dogs", "selfie", "wetsuit", "two-tiered", "12", "hydrant's", "sousaphone"])
+def test_words_are_known(lexicon: Lexicon, word: str) -> None:
+    assert lexicon.knows(word)
+
+
+@pytest.mark.parametrize("word", ["xqz", "fnord", "whikle", "schnee"])
+def test_words_that_nobody_knows(lexicon: Lexicon, word: str) -> None:
+    assert not lexicon.knows(word)
+    text = f"A {word} dog runs"
+    strange = known(claimed(text, (0, len(text)), parse(text)), lexicon.knows)
+    assert all(strange.words[place][0] != word for claim in strange.claims for place in claim.words)
+    assert any(claim.text == "run" for claim in strange.claims)
+
+
 def test_a_synonym_of_wordnet_stands_for_an_unknown_object(lexicon: Lexicon) -> None:
     claim = Claim("object", "hair drier", (0, 1))
     lexicon.learn([claim])
-    known = lexicon[claim]
-    assert known is not None
-    assert known.near == ("dryer",)
-    assert known.likeness == 1
+    found = lexicon[claim]
+    assert found is not None
+    assert found.near == ("dryer",)
+    assert found.likeness == 1
 
 
 def test_words_of_place_are_no_content() -> None:

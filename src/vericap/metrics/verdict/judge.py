@@ -5,7 +5,7 @@ Support of a claim is the calibrated probability that it is right:
 A relation is judged by how its two things lie to each other; a word has the least support of the claims that say it.
 Of a sentence with log odds l of its claims, those of the things it is the first to name (n) and of the rest (o) apart:
     right = u_k sigmoid(a . (mean l_n, mean l_o, min l, r, 1) + p),   the probability that nothing in it is wrong,
-    fidelity = ((1 - m) mean right + m min right) mean U_k over sentences,
+    fidelity = ((1 - m) mean right + m min right) mean U_k over sentences, and .5 where nothing can be judged,
 r being the log odds that its things lie to each other as it says, p such that people's captions have .97 on average,
 U_k the chance that a sentence after k others has no error that the photo does not show (machines' long descriptions go
 wrong towards their end, and plausibly so), u_k a part of it that lets a sentence of another photo show anywhere.
@@ -45,7 +45,7 @@ _AT = {name: place for place, name in enumerate(CLAIM)}
 _REFERENCES = 5.0  # of so many, silence of all is full evidence
 _SURE = {IMAGE: 6.0, BOTH: 3.0}  # log odds beyond which nothing becomes surer
 _GOOD = 1.0  # from which the least is no worry
-_HALF = 0.5  # support below which a thing is more likely not there
+_HALF = 0.5  # support below which a thing is more likely not there, and what nobody knows anything of has
 _FAINT = 0.05  # what a word counts at most of which it is not clear that it is right: leaving it out says less
 _NONE = 4.0  # of a sentence that says nothing of a kind
 
@@ -122,6 +122,7 @@ class Judge:
         counts = [len(parts.sentences) for parts in captions]
         shown = (1 - least) * means(right, counts) + least * np.minimum.reduceat(right, starts(counts))
         fidelity = shown * means(self.unseen(captions, "text"), counts)
+        fidelity[[parts.says_nothing for parts in captions]] = _HALF
         adequacy = 1 - np.exp(-content / scale)
         if way == BOTH:
             adequacy = (adequacy + np.array([parts.recall for parts in captions])) / 2

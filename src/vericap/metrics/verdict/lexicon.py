@@ -59,6 +59,8 @@ class Lexicon:
         self.model, self._vectors = model, vectors
         self._known: dict[tuple[str, str, str, str], Known] = {}
         self._others: dict[int, frozenset[str]] = {}
+        self._met: dict[str, bool] = {}  # words, and whether they are known
+        self._parts = {part for entry in model.entries for part in entry.split()}
         self._table: Layer | None = None  # vectors of the words
         self._words = np.array([place for place, kind in enumerate(model.kinds) if kind in _ANY], dtype=np.int64)
         self._rivals = rivals
@@ -88,6 +90,20 @@ class Lexicon:
 
     def __getitem__(self, claim: Claim) -> Known | None:
         return self._known.get(key(claim))
+
+    def knows(self, word: str) -> bool:
+        """Whether the meaning of a word is known: the visual words or WordNet have it, or a part of "two-tiered"."""
+        if word not in self._met:
+            if len(self._met) > _KEPT:
+                self._met.clear()
+            self._met[word] = any(map(self._has, word.lower().replace("’", "'").removesuffix("'s").split("-")))
+        return self._met[word]
+
+    def _has(self, word: str) -> bool:
+        dictionary = wordnet.lexicon()
+        return any(map(str.isdigit, word)) or any(
+            form in self._parts or form in dictionary for form in base_forms(word)
+        )
 
     def through(self, sentences: Sequence[ClaimedSentence]) -> dict[str, tuple[str, ...]]:
         """Words of a caption that are judged through others, and these."""

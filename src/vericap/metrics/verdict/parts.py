@@ -69,6 +69,11 @@ class CaptionParts:
     def claims(self) -> list[Claim]:
         return [claim for sentence in self.sentences for claim in sentence.claims]
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether no word of it can be judged."""
+        return all(claim.kind == RELATION for claim in self.claims)
+
 
 @dataclass(frozen=True)
 class Parts(Analysis[list["CaptionParts | None"]]):
@@ -90,7 +95,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         found: list[CaptionParts | None] = [None] * len(batch)
         rows = judged(batch, problems_of(batch, self.words))
         lexicon = self._lexicon(batch, runtime)
-        split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], runtime, self.graphs)
+        split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], lexicon.knows, runtime, self.graphs)
         lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
         fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
         matches = matched(batch, rows, split.texts, runtime)

@@ -39,14 +39,18 @@ def explained(
     )
     missing = _missing(text, found, PhotoSight(model, photo), model)
     facts = _facts(found, words, full=full)
-    return Explanation(label, words=words, sentences=sentences, missing=missing, notes=_notes(found), facts=facts)
+    notes = _notes(found, words)
+    return Explanation(label, words=words, sentences=sentences, missing=missing, notes=notes, facts=facts)
 
 
-def _notes(found: Verdict) -> tuple[str, ...]:
-    """How a long text was read."""
+def _notes(found: Verdict, words: Sequence[WordEvidence]) -> tuple[str, ...]:
+    """What could not be judged, and how a long text was read."""
     sentences = found.parts.sentences
+    strange = list(dict.fromkeys(word.text for word in words if word.support is None and is_content(word.text)))
     longest = max(len(one.words) for one in sentences)
-    notes = [f"read sentence by sentence: {len(sentences)} sentences"] if len(sentences) > 1 else []
+    notes = ["no word of it can be judged"] if found.parts.says_nothing else []
+    notes += [f"words nobody knows, not judged: {', '.join(strange[:MOST])}"] if strange else []
+    notes += [f"read sentence by sentence: {len(sentences)} sentences"] if len(sentences) > 1 else []
     notes += [f"a sentence of {longest} words was read in windows"] if longest > LENGTH - 2 else []
     return tuple(notes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from vericap.core import shipped
 from vericap.core.batch import Batch
 from vericap.core.typing import Floats32, Ints
 from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import ClaimedSentence, claimed, sentences_of
+from vericap.metrics.verdict.claims import RELATION, ClaimedSentence, claimed, sentences_of
 from vericap.models.fluency import TextFluency
 from vericap.run.analyses import Graphs
 from vericap.run.analyses.graphs import parse_texts
@@ -47,6 +47,7 @@ class Split:
         rows: Ints,
         graphs: Sequence[SceneGraph],
         fluency: Mapping[int, TextFluency],
+        knows: Callable[[str], bool],
         runtime: Runtime,
         key: Graphs,
     ) -> Split:
@@ -65,7 +66,7 @@ class Split:
             )
             for place, own in spans.items()
         }
-        return cls(texts, sentences)
+        return cls(texts, {place: tuple(known(one, knows) for one in own) for place, own in sentences.items()})
 
     def vectors(self, known: Floats32, runtime: Runtime) -> tuple[Floats32, dict[str, int]]:
         """Vectors of all sentences, and the place of each; captions of one sentence have theirs already."""
@@ -76,6 +77,19 @@ class Split:
         more = runtime.encoder(CAPTIONS).encode(several)
         places = {**{text: len(known) + number for number, text in enumerate(several)}, **single}
         return np.concatenate([known, more]), places
+
+
+def known(sentence: ClaimedSentence, knows: Callable[[str], bool]) -> ClaimedSentence:
+    """A sentence without the claims of which nobody knows a word: misspelt ones, names, nonsense."""
+    strange = {place for place, (word, _, _) in enumerate(sentence.words) if not knows(word)}
+    if not strange:
+        return sentence
+    return replace(
+        sentence,
+        claims=tuple(
+            claim for claim in sentence.claims if claim.kind == RELATION or not strange.issuperset(claim.words)
+        ),
+    )
 
 
 def reads_badly(found: TextFluency, span: tuple[int, int]) -> bool:
