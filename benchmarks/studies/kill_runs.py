@@ -4,7 +4,7 @@
 
 The parent and its workers are killed in turns with SIGKILL at moments drawn over the length of a run; every kill is
 followed by the same command with --resume, until it is done. Outputs of all formats must be equal byte for byte. The
-short form is in tests/cli/test_score_stream.py.
+short form is in tests/cli/test_score_resumed.py.
 """
 
 from __future__ import annotations
