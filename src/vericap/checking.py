@@ -26,8 +26,9 @@ class Check:
         Between 0 and 1; what each means is on its card (`vericap metrics verdict`).
     words, sentences, missing : tuples of evidence
         Every word with its support (None: not judged) and region, every sentence, and what was left out.
-    not_supported : tuple of str
-        Words whose support is below the threshold that holds the stated rate of false alarms.
+    doubted : tuple of (start, end)
+        Where the caption says what is not supported: words whose support is below the threshold that holds the stated
+        rate of false alarms.
     notes : tuple of str
         What else there is to know, such as why the caption reads badly.
     """
@@ -40,8 +41,13 @@ class Check:
     words: tuple[WordEvidence, ...] = ()
     sentences: tuple[SentenceEvidence, ...] = ()
     missing: tuple[MissingContent, ...] = ()
-    not_supported: tuple[tuple[int, int], ...] = ()  # places in the caption
+    doubted: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def not_supported(self) -> tuple[str, ...]:
+        """The words that are not supported, in the order of the caption."""
+        return tuple(self.caption[start:end] for start, end in self.doubted)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -49,7 +55,7 @@ class Check:
         found["words"] = [_plain(word, "text", "start", "end", "support", "source", "region") for word in self.words]
         found["sentences"] = [_plain(sentence, "text", "start", "end", "support") for sentence in self.sentences]
         found["missing"] = [_plain(content, "text", "weight", "source", "region") for content in self.missing]
-        found["not_supported"] = [self.caption[start:end] for start, end in self.not_supported]
+        found["not_supported"] = list(self.not_supported)
         return {**found, "notes": list(self.notes)} if self.notes else found
 
     def text(self, *, colour: bool = False) -> str:
@@ -58,8 +64,8 @@ class Check:
         lines = [f"{bold}verdict   {self.verdict:.2f}{plain}  {bar(self.verdict)}"]
         lines += [f"{name:<9} {getattr(self, name):.2f}  {bar(getattr(self, name))}" for name in ASPECTS[:3]]
         lines.append(self._marked(colour))
-        doubted = list(dict.fromkeys(self.caption[start:end] for start, end in self.not_supported))
-        lines += [f"not supported: {', '.join(doubted[:_SHOWN])}"] if doubted else []
+        words = list(dict.fromkeys(self.not_supported))
+        lines += [f"not supported: {', '.join(words[:_SHOWN])}"] if words else []
         lines += [f"left out: {', '.join(content.text for content in self.missing[:_SHOWN])}"] if self.missing else []
         return "\n".join([*lines, *self.notes[:1]])
 
@@ -67,7 +73,7 @@ class Check:
         """The caption with the words that are not supported between marks, or in red."""
         before, after = (_RED, _PLAIN) if colour else ("[", "]")
         out, end = [], 0
-        for start, stop in self.not_supported:
+        for start, stop in self.doubted:
             out += [self.caption[end:start], before, self.caption[start:stop], after]
             end = stop
         return " ".join("".join([*out, self.caption[end:]]).split())
@@ -83,7 +89,7 @@ class Check:
         )
         missing = ", ".join(escape(content.text) for content in self.missing[:_SHOWN])
         left_out = f"<p>left out: {missing}</p>" if missing else ""
-        return f"<table>{rows}</table><p>{_html(self.caption, self.not_supported)}</p>{left_out}"
+        return f"<table>{rows}</table><p>{_html(self.caption, self.doubted)}</p>{left_out}"
 
 
 def checked(
@@ -93,7 +99,7 @@ def checked(
     words, facts = (verdict.words, verdict.facts) if verdict else ((), {})
     doubted = tuple((word.start, word.end) for word in words if word.start in set(facts.get("doubted", ())))
     rest = (verdict.sentences, verdict.missing) if verdict else ((), ())
-    return Check(caption, **values, words=words, sentences=rest[0], missing=rest[1], not_supported=doubted,
+    return Check(caption, **values, words=words, sentences=rest[0], missing=rest[1], doubted=doubted,
                  notes=(*(verdict.notes if verdict else ()), *(fluency.notes if fluency else ())))  # fmt: skip
 
 

@@ -106,7 +106,9 @@ def test_words_are_cut_alike_when_they_are_joined_anew(text: str) -> None:
     assert [word for word, _, _ in words_of(" ".join(words))] == words
 
 
-@pytest.mark.parametrize("word", ["dog", "Dogs", "selfie", "wetsuit", "two-tiered", "12", "hydrant's", "sousaphone"])
+@pytest.mark.parametrize(
+    "word", ["dog", "Dogs", "selfie", "wetsuit", "two-tiered", "12", "hydrant's", "sousaphone", "hoodies"]
+)
 def test_words_are_known(lexicon: Lexicon, word: str) -> None:
     assert lexicon.knows(word)
 

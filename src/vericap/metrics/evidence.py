@@ -23,6 +23,7 @@ LIMIT = 3000  # letters of JSON of one row
 _NOTE = 60  # letters that tell what was left out
 _LEAST = 2  # entries of a list that stay whatever the size
 _LISTS = ("matches", "missing", "transport")
+_SHORT = 4  # letters of words that are no plural of an unknown one: "this", "wii"
 
 Span = tuple[int, int]
 
@@ -103,10 +104,11 @@ def _mean_grade(word: str, grades: Mapping[str, list[float]]) -> float | None:
 
 @lru_cache(maxsize=1 << 14)
 def base_forms(word: str) -> frozenset[str]:
-    """A word and what it may be a form of."""
+    """A word and what it may be a form of; a word that WordNet lacks may be a plural ("hoodies")."""
     from vericap.text import wordnet
 
-    return frozenset([word, *(form for part in "nva" for form in wordnet.base_forms(word, part))])
+    known = [form for part in "nva" for form in wordnet.base_forms(word, part)]
+    return frozenset([word, *(known or (wordnet.detached(word, "n")[:1] if len(word) > _SHORT else ()))])
 
 
 # --- tuples -----------------------------------------------------------------------------------------------------

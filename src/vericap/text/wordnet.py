@@ -126,7 +126,7 @@ class WordNet:
         word = word.lower().replace(" ", "_")
         found = [base for base in self._exceptions[part].get(word, ()) if self.has(base, part)]
         if not found:
-            found = [base for base in _detached(word, part) if self.has(base, part)]
+            found = [base for base in detached(word, part) if self.has(base, part)]
         if self.has(word, part):
             found.insert(0, word)
         return list(dict.fromkeys(found))
@@ -145,7 +145,7 @@ class WordNet:
         return _topics()[int(self._relations["topics"][place])] if place >= 0 else ""
 
 
-def _detached(word: str, part: str) -> list[str]:
+def detached(word: str, part: str) -> list[str]:
     """Word with each fitting ending taken off, in the order of WordNet's rules."""
     suffix = ""
     if part == "n":
