@@ -98,6 +98,16 @@ def test_words_without_order_are_read_in_their_likeliest() -> None:
     assert all(text[start:end] == word for word, start, end in found.words)
     (hydrant,) = (claim for claim in found.claims if claim.text == "fire hydrant")
     assert [found.words[place][0] for place in hydrant.words] == ["hydrant", "fire"]  # where they stand
+    assert found.read(text) == "two brown dogs standing next to a fire hydrant"
+    assert found.without(text, hydrant) == "two brown dogs standing next to a"
+
+
+def test_a_sentence_without_what_a_claim_says() -> None:
+    text = "Nice. A big fire hydrant and a dog. Good."
+    sentence = claimed(text, sentences_of(text)[1], parse("A big fire hydrant and a dog."))
+    (hydrant,) = (claim for claim in sentence.claims if claim.text == "fire hydrant")
+    assert sentence.read(text) == "A big fire hydrant and a dog."
+    assert sentence.without(text, hydrant) == "A big and a dog."
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=6).map(" ".join))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vericap.core.typing import Floats, Ints
 from vericap.text.ngram_lm import END, START, UNKNOWN, NgramModel
 
-BEAM = 16  # beginnings of a text that are followed
+BEAM = 32  # beginnings of a text that are followed
 LONGEST = 30  # words put in order together; a longer text is taken in such parts, one after the other
 
 

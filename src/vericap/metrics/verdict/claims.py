@@ -63,6 +63,20 @@ class ClaimedSentence:
     end: int
     words: tuple[tuple[str, int, int], ...]
     claims: tuple[Claim, ...]
+    order: tuple[int, ...] = ()  # places of the words as they are read, where that is not how they stand
+
+    def read(self, text: str) -> str:
+        """The sentence as it is read; `text` is the whole caption."""
+        return " ".join(self.words[place][0] for place in self.order) if self.order else text[self.start : self.end]
+
+    def without(self, text: str, claim: Claim) -> str:
+        """The sentence without what a claim says: its words where they stand together, else the first of them."""
+        gone = sorted(claim.words)
+        if self.order:
+            return " ".join(self.words[place][0] for place in self.order if place not in gone)
+        run = gone if gone[-1] - gone[0] == len(gone) - 1 else gone[:1]
+        start, end = self.words[run[0]][1], self.words[run[-1]][2]
+        return f"{text[self.start : start].rstrip()} {text[end : self.end].lstrip()}"
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:

@@ -1,11 +1,12 @@
 """How each sentence of a caption matches its photo and its references, as FAIEr-plus matches them.
 
-Captions of one sentence are read as they are; of longer ones every sentence is read for itself.
+Captions of one sentence are read as they are; of longer ones every sentence is read for itself, as are sentences that
+are read in another order of their words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,15 +30,18 @@ def needs(settings: Settings) -> tuple[Key, ...]:
     return _PLUS.requires(settings)
 
 
-def matched(batch: Batch, rows: Ints, sentences: Mapping[int, Sequence[str]], runtime: Runtime) -> dict[int, Floats32]:
-    """(sentences, MATCHED) of every row; `sentences` are those of each candidate, by its place among the texts."""
-    texts = [sentences[text] for text in batch.candidates[rows].tolist()]
-    several = np.array([len(own) > 1 for own in texts], dtype=bool)
+def matched(
+    batch: Batch, rows: Ints, sentences: Mapping[int, Sequence[str]], apart: Collection[int], runtime: Runtime
+) -> dict[int, Floats32]:
+    """(sentences, MATCHED) of every row; `sentences` are those of each candidate, by its place among the texts, `apart`
+    the candidates whose sentences are not the text itself."""
+    places = batch.candidates[rows].tolist()
+    several = np.array([place in apart for place in places], dtype=bool)
     found: dict[int, Floats32] = {}
     for some, alone in ((rows[~several], True), (rows[several], False)):
         if not len(some):
             continue
-        counts = np.array([len(own) for own, many in zip(texts, several) if many != alone])
+        counts = np.array([len(sentences[place]) for place, many in zip(places, several) if many != alone])
         judged = batch.select(some) if alone else _apart(batch, some, sentences, runtime)
         ends = np.cumsum(counts)
         values = _scores(judged)

@@ -98,7 +98,7 @@ class Parts(Analysis[list["CaptionParts | None"]]):
         split = Split.of(batch, rows, batch[self.graphs], batch[Fluency()], lexicon.knows, runtime, self.graphs)
         lexicon.learn([claim for own in split.sentences.values() for sentence in own for claim in sentence.claims])
         fits, said = self._fits(batch, runtime, split, rows), Said(batch, runtime, lexicon)
-        matches = matched(batch, rows, split.texts, runtime)
+        matches = matched(batch, rows, split.texts, split.apart, runtime)
         order = rows[np.argsort(batch.images[rows], kind="stable")].tolist()
         for image, own in groupby(order, key=lambda row: int(batch.images[row])):
             together = list(own)
@@ -238,8 +238,5 @@ def _without(text: str, parts: CaptionParts) -> Iterator[tuple[int, str]]:
         own = [(evidence[place], place) for place, claim in enumerate(sentence.claims, first) if claim.kind != RELATION]
         least, place = min(own, default=(_DOUBTFUL, -1))
         if least < _DOUBTFUL:
-            words = sorted(sentence.claims[place - first].words)
-            run = words if words[-1] - words[0] == len(words) - 1 else words[:1]
-            start, end = sentence.words[run[0]][1], sentence.words[run[-1]][2]
-            yield place, f"{text[sentence.start : start].rstrip()} {text[end : sentence.end].lstrip()}"
+            yield place, sentence.without(text, sentence.claims[place - first])
         first += len(sentence.claims)

@@ -37,8 +37,9 @@ Claimed = dict[Place, ClaimedSentence]
 class Split:
     """Captions cut into sentences, with the claims of each."""
 
-    texts: dict[int, list[str]]  # of a candidate's place among the batch's texts
+    texts: dict[int, list[str]]  # as they are read, of a candidate's place among the batch's texts
     sentences: dict[int, tuple[ClaimedSentence, ...]]
+    apart: frozenset[int]  # candidates whose sentences are not the text itself
 
     @classmethod
     def of(
@@ -53,25 +54,27 @@ class Split:
     ) -> Split:
         places = np.unique(batch.candidates[rows]).tolist()
         spans = {place: sentences_of(batch.texts[place]) for place in places}
-        texts = {place: [batch.texts[place][a:b] for a, b in own] for place, own in spans.items()}
         suspect = [(place, span) for place, own in spans.items() for span in own if reads_badly(fluency[place], span)]
         read = in_likely_order(batch.texts, suspect, runtime, key)
-        several = list(dict.fromkeys(text for own in texts.values() if len(own) > 1 for text in own))
+        several = list(dict.fromkeys(batch.texts[p][a:b] for p, own in spans.items() if len(own) > 1 for a, b in own))
         parsed = dict(zip(several, parse_texts(several, runtime, parser=key.parser, talk=key.talk))) if several else {}
-        sentences = {
-            place: tuple(
-                read.get((place, span))
-                or claimed(batch.texts[place], span, graphs[place] if len(own) == 1 else parsed[text])
-                for span, text in zip(own, texts[place])
+        sentences = {}
+        for place, own in spans.items():
+            text = batch.texts[place]
+            found = (
+                read.get((place, (a, b)))
+                or claimed(text, (a, b), graphs[place] if len(own) == 1 else parsed[text[a:b]])
+                for a, b in own
             )
-            for place, own in spans.items()
-        }
-        return cls(texts, {place: tuple(known(one, knows) for one in own) for place, own in sentences.items()})
+            sentences[place] = tuple(known(sentence, knows) for sentence in found)
+        texts = {place: [one.read(batch.texts[place]) for one in own] for place, own in sentences.items()}
+        apart = {place for place, own in sentences.items() if len(own) > 1 or own[0].order}
+        return cls(texts, sentences, frozenset(apart))
 
     def vectors(self, known: Floats32, runtime: Runtime) -> tuple[Floats32, dict[str, int]]:
-        """Vectors of all sentences, and the place of each; captions of one sentence have theirs already."""
-        single = {own[0]: place for place, own in self.texts.items() if len(own) == 1}
-        several = list(dict.fromkeys(text for own in self.texts.values() if len(own) > 1 for text in own))
+        """Vectors of all sentences, and the place of each; captions that are read as they are have theirs already."""
+        single = {own[0]: place for place, own in self.texts.items() if place not in self.apart}
+        several = list(dict.fromkeys(text for place in self.apart for text in self.texts[place]))
         if not several:
             return known, single
         more = runtime.encoder(CAPTIONS).encode(several)
@@ -124,5 +127,5 @@ def in_likely_order(texts: Sequence[str], suspect: Sequence[Place], runtime: Run
         ]
         place, (start, end) = suspect[row]
         own = tuple((word, start + a, start + b) for word, a, b in words[row])
-        found[place, (start, end)] = ClaimedSentence(start, end, own, tuple(claims))
+        found[place, (start, end)] = ClaimedSentence(start, end, own, tuple(claims), tuple(order))
     return found
