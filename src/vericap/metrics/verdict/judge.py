@@ -73,7 +73,6 @@ class Judged:
 
     support: Floats  # (claims,)
     right: Floats  # (sentences,): the probability that nothing in it is wrong
-    content: float  # the sum of what is supported
     fidelity: float
     adequacy: float
 
@@ -127,7 +126,7 @@ class Judge:
         if way == BOTH:
             adequacy = (adequacy + np.array([parts.recall for parts in captions])) / 2
         claims = np.split(support, np.cumsum([len(parts.owners) for parts in captions])[:-1])
-        rows = zip(claims, np.split(right, np.cumsum(counts)[:-1]), content.tolist(), fidelity.tolist())
+        rows = zip(claims, np.split(right, np.cumsum(counts)[:-1]), fidelity.tolist())
         return [Judged(*row, adequate) for row, adequate in zip(rows, adequacy.tolist())]
 
     def ratings(self, captions: Sequence[CaptionParts], judged: Sequence[Judged], way: str) -> Floats:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 # Each number with its share, from which the fitted weights go little away. Three views count alike without references:
 # how the sentences fit the photo as wholes (`vse`), how their words and claims match it (`faier-plus`), and the claims
 # one by one (their mean support, and the log odds that nothing is wrong). With references the match is the one they
-# guide; how near the sentences come to them, and how much is said, join in.
+# guide, and how near the sentences come to them takes the place of the fit and half of that of the claims: of captions
+# from other photos it tells more than these.
 RATING = {
     "image": {"fit": 1.0, "match": 1.0, "support": 0.5, "right": 0.5},
-    "both": {"match": 1.5, "support": 0.5, "right": 0.5, "likeness": 0.5, "best likeness": 0.5, "content": 0.25},
+    "both": {"match": 1.0, "support": 0.25, "right": 0.25, "likeness": 0.75, "best likeness": 0.75},
 }
 _SUPPORT = 0.5  # of a caption that claims nothing
 
@@ -45,6 +46,5 @@ def rating_features(captions: Sequence[CaptionParts], judged: Sequence[Judged], 
         "right": np.log(right / (1 - right)),
         "likeness": mean([parts.nearest[:, 0] for parts in captions]),
         "best likeness": mean([parts.nearest[:, 1] for parts in captions]),
-        "content": np.log1p([one.content for one in judged]),
     }
     return np.stack([found[name] for name in RATING[way]], axis=1)
