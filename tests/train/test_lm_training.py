@@ -38,7 +38,7 @@ def next_words(model: NgramModel, before: list[str]) -> np.ndarray:
     history = [START, *model.numbers(before)]
     for back, word in enumerate(reversed(history[-(model.order - 1) :])):
         context[back] = word
-    found = np.exp(model._score(np.arange(size), context).astype(np.float64))
+    found = np.exp(model.scores(np.arange(size), context).astype(np.float64))
     found[START] = 0.0
     return found
 
