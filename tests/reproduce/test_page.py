@@ -93,6 +93,9 @@ def test_what_was_made_with_other_models_is_made_again(tmp_path: Path, monkeypat
 
     assert results({"files": {"scan.safetensors": "1"}}) == ["vifidel-figure-5 ..."]
     assert results({"files": {"scan.safetensors": "1"}, "pointing": {}}) == []
+    (tmp_path / "verdict").mkdir()
+    (tmp_path / "verdict" / "meta.json").write_text('{"files": {}}')  # which no experiment reads
+    assert results({"files": {"scan.safetensors": "1"}}) == []
     assert results({"files": {"scan.safetensors": "2"}}) == ["vifidel-figure-5 ..."]
 
 

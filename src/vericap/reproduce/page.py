@@ -23,6 +23,7 @@ from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
 START, END = "<!-- results: made by a command, do not edit below -->", "<!-- end of results -->"
 FAILED = "failed: "
+_UNREAD = ("verdict", "fluency")  # models that no experiment of a paper reads
 
 
 def results(
@@ -132,9 +133,10 @@ def keep(one: Experiment, found: Outcome, folder: Path) -> None:
 
 
 def made_with() -> str:
-    """A key of vericap's version and the models that ship. What a user chose, such as a limit or models of their own,
-    stands in the tables."""
+    """A key of vericap's version and the models that ship and may be read. What a user chose, such as a limit or models
+    of their own, stands in the tables."""
     shipped = {path.parent.name: _weights(path) for path in sorted(ROOT.glob("*/meta.json"))}
+    shipped = {part: files for part, files in shipped.items() if part not in _UNREAD}
     return content_key(__version__, json.dumps(shipped))
 
 
