@@ -48,11 +48,15 @@ def families() -> Iterator[tuple[str, list[str]]]:
     yield "photo of a photo", ["a photo of " * size + "a dog" for size in sizes]
     yield "adjectives", [f"a {' '.join(('big red old wet tall nice new dark ' * 2).split()[:n])} dog" for n in sizes]
     yield "made-up words", [" ".join(("xqz blorf wug zzt fnord " * 3).split()[:size]) for size in sizes]
+    yield "one made-up word again", ["xqz " * 10 * size for size in sizes]
+    yield "two made-up words again", ["zzt fnord " * 5 * size for size in sizes]
+    yield "one name again", ["Bob " * 10 * size for size in sizes]
     yield "made-up names", [" ".join(("Xqz Blorf Wug Zzt Fnord " * 3).split()[:size]) for size in sizes]
     yield "made-up nouns", [f"a xqz {' '.join(f'{PLACES[i % 10]} a blorf' for i in range(size))}" for size in sizes]
     yield "function words", [" ".join(("of the is in a with and on " * 2).split()[:size]) for size in sizes]
     yield "one word", ["dog", "dogs", "running", "beautiful"]
     yield "foreign", ["ein Hund liegt auf dem Sofa", "un chien court sur la plage", "un perro en la playa", "犬が走る"]
+    yield "one foreign word again", ["人 " * 100, "слон " * 50, "strand " * 30]
 
 
 def climbed(model: fluency.FluencyModel, search: Search, start: list[str], steps: int) -> tuple[float, float, str]:

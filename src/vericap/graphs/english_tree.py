@@ -16,6 +16,7 @@ SUBJECT = frozenset({"nsubj", "nsubjpass"})
 PREPOSITION = frozenset({"prep", "agent", "dative"})
 RELATIVE = frozenset({"WDT", "WP", "WP$"})
 LIVING = frozenset({"person", "animal"})
+DEEPEST = 100  # words below each other; nobody writes so, but "coffee coffee coffee ..." is parsed so
 
 
 class Tree:
@@ -26,6 +27,8 @@ class Tree:
     ) -> None:
         self.compounds = compounds.find(words)  # last word -> name
         repair(words, tags, deps, heads, self.compounds)
+        if len(words) > DEEPEST:
+            _shallow(heads)
         self.words, self.tags, self.deps, self.heads = words, tags, deps, heads
         self.kids: list[list[int]] = [[] for _ in words]
         for token, head in enumerate(heads):
@@ -348,3 +351,17 @@ class Tree:
                         yield (f"{place} {name}" if self.words[kid] == "of" else name), targets
             return
         yield word, self.entities(noun, apart_from=governor)
+
+
+def _shallow(heads: list[int]) -> None:
+    """Let words that lie deeper than DEEPEST begin trees of their own: trees are walked by recursion."""
+    depth = [-1] * len(heads)
+    for token in range(len(heads)):
+        path = [token]
+        while depth[path[-1]] < 0 and heads[path[-1]] != path[-1] and len(path) <= len(heads):
+            path.append(heads[path[-1]])
+        for own in reversed(path):
+            if depth[own] < 0:
+                depth[own] = 0 if heads[own] == own else depth[heads[own]] + 1
+                if depth[own] > DEEPEST:
+                    heads[own], depth[own] = own, 0

@@ -20,7 +20,7 @@ from vericap.core import shipped
 from vericap.core.samples import has_word
 from vericap.core.typing import Floats, Floats32, Ints
 from vericap.models.fluency_seen import Seen
-from vericap.models.fluency_words import FLAG_BITS, Lexicon, Sentence, repetition, sentences
+from vericap.models.fluency_words import FLAG_BITS, Lexicon, Sentence, content_classes, repetition, sentences
 
 GOOD, ORDER, MISSING, AGREEMENT, REPEATED, UNKNOWN, CUT, LIST = range(8)
 KINDS = (
@@ -97,7 +97,7 @@ class FluencyModel:
         self._flags = np.stack([bits.astype(np.float32) @ weights["flags"] @ kernel for kernel in weights["first"]])
         self.power = float(weights.setdefault("power", np.ones(1, dtype=np.float32))[0])
         self.weights = weights
-        self._content = [not name.startswith(("=", "<")) and name[0].isalpha() for name in lexicon.classes]
+        self._content = content_classes(lexicon.classes)
 
     # --- texts ----------------------------------------------------------------------------------------------------
 

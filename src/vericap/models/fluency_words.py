@@ -166,6 +166,11 @@ def dictionary_class(word: str) -> str:
     return "|".join(sorted(found)[:3]) if found else ("RB" if base["r"] else "")
 
 
+def content_classes(classes: Sequence[str]) -> list[bool]:
+    """Which classes are of words that say something: names, compounds and unknown words too, not marks and numbers."""
+    return [name in (UNKNOWN, NAME, COMPOUND) or name[0].isalpha() for name in classes]
+
+
 def repetition(words: Sequence[str], content: Sequence[bool]) -> list[int]:
     """What of a sentence was said before in it, one number of flags per token.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 IMAGE, REFERENCES = "image", "references"
 FALSE_ALARMS = 0.02  # of right content words that may be called not supported
 MOST = 6  # things left out that are told
+_LETTERS = 24  # of a strange word that are told
 _CLAIMS = 3  # claims about things that are told, where not all are asked for
 _UNSAID = 12  # entries of the photo that are looked at
 
@@ -46,7 +47,8 @@ def explained(
 def _notes(found: Verdict, words: Sequence[WordEvidence]) -> tuple[str, ...]:
     """What could not be judged, and how a long text was read."""
     sentences = found.parts.sentences
-    strange = list(dict.fromkeys(word.text for word in words if word.support is None and is_content(word.text)))
+    unjudged = (word.text for word in words if word.support is None and is_content(word.text))
+    strange = list(dict.fromkeys(word if len(word) <= _LETTERS else f"{word[:_LETTERS]}…" for word in unjudged))
     longest = max(len(one.words) for one in sentences)
     notes = ["no word of it can be judged"] if found.parts.says_nothing else []
     notes += [f"words nobody knows, not judged: {', '.join(strange[:MOST])}"] if strange else []

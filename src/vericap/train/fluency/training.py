@@ -14,7 +14,16 @@ from torch import Tensor
 from vericap.core.typing import Floats
 from vericap.models.fluency import GOOD, FluencyModel
 from vericap.models.fluency_seen import Seen
-from vericap.models.fluency_words import NAME, UNKNOWN, Lexicon, Sentence, dictionary_class, repetition, sentences
+from vericap.models.fluency_words import (
+    NAME,
+    UNKNOWN,
+    Lexicon,
+    Sentence,
+    content_classes,
+    dictionary_class,
+    repetition,
+    sentences,
+)
 from vericap.train.fluency.errors import Errors
 from vericap.train.fluency.lexicon import plainer
 from vericap.train.fluency.maker import NOT_TOLD, Made
@@ -69,7 +78,7 @@ class Examples:
         self.kinds = list(self.errors.kinds.values())
         self.shares = [_OFTEN.get(name, 1.0) for name in self.errors.kinds]
         self.hard: list[list[str]] = []  # texts that the network took for good
-        self.content = [not name.startswith(("=", "<")) and name[0].isalpha() for name in lexicon.classes]
+        self.content = content_classes(lexicon.classes)
         self.plain = [self._plainer(name) for name in lexicon.classes]
 
     def _plainer(self, name: str) -> int:
