@@ -27,6 +27,13 @@ def rows(count: int, seed: int = 0) -> list[dict[str, object]]:
             for n in range(count)]  # fmt: skip
 
 
+def written(folder: Path) -> Path:
+    """A file of captions."""
+    path = folder / "captions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows(90)), encoding="utf-8")
+    return path
+
+
 def score(path: Path | str, *words: object) -> int:
     return main(["score", str(path), "-m", METRICS, "--quiet", *map(str, words)])
 

@@ -14,16 +14,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from streams import METRICS, content, rows, score, table, vericap
+from streams import METRICS, content, rows, score, table, vericap, written
 
 from vericap.cli import main
 
 
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
-    path = tmp_path / "captions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows(90)), encoding="utf-8")
-    return path
+    return written(tmp_path)
 
 
 def test_a_run_is_resumed_only_where_it_is_the_same(captions: Path, tmp_path: Path, capsys) -> None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from streams import METRICS, content, rows, score, table, vericap
+from streams import METRICS, content, rows, score, table, vericap, written
 
 from vericap.cli import main
 from vericap.core.shipped import ROOT
@@ -15,9 +15,7 @@ from vericap.core.shipped import ROOT
 
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
-    path = tmp_path / "captions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows(90)), encoding="utf-8")
-    return path
+    return written(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "json"])

@@ -144,9 +144,14 @@ def _found(phrase: str, forms: Forms) -> tuple[int, ...]:
     return tuple(own[0] for own in (first, *rest)) if first and all(rest) else ()
 
 
+def bare(word: str) -> str:
+    """A word as dictionaries have it: "Hydrant's" as "hydrant"."""
+    return word.lower().replace("’", "'").removesuffix("'s")
+
+
 @lru_cache(maxsize=1 << 15)
 def _forms(word: str) -> frozenset[str]:
-    return base_forms(word.lower().replace("’", "'").removesuffix("'s"))
+    return base_forms(bare(word))
 
 
 @lru_cache(maxsize=1 << 15)

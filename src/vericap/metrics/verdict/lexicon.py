@@ -20,6 +20,7 @@ from vericap.metrics.verdict.claims import (
     RELATION,
     Claim,
     ClaimedSentence,
+    bare,
 )
 from vericap.models.visual_words import VisualWords
 from vericap.native.dense import Layer
@@ -96,7 +97,7 @@ class Lexicon:
         if word not in self._met:
             if len(self._met) > _KEPT:
                 self._met.clear()
-            self._met[word] = any(map(self._has, word.lower().replace("’", "'").removesuffix("'s").split("-")))
+            self._met[word] = any(map(self._has, bare(word).split("-")))
         return self._met[word]
 
     def _has(self, word: str) -> bool:
