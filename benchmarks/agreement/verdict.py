@@ -28,8 +28,8 @@ from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.toolbox import words_of
 from vericap.metrics.verdict.claims import PLACES, content_form
 from vericap.text.sentences import sentence_spans
-from vericap.train.verdict.calibrate import HELD
-from vericap.train.verdict.cases import Case, share_of, statements
+from vericap.train.ratings import HELD, share_of
+from vericap.train.verdict.cases import Case, statements
 from vericap.train.verdict.fit import area, average_precision
 from vericap.train.words import boxes
 from vericap.vision.mentions import mentions

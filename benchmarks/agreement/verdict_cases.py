@@ -22,8 +22,8 @@ from vericap.run.runtime import Runtime
 from vericap.text.sentences import sentence_spans
 from vericap.text.stopwords import ENGLISH
 from vericap.train import data
-from vericap.train.verdict.calibrate import HELD
-from vericap.train.verdict.cases import Case, made_wrong, photo_name, rated, records, share_of
+from vericap.train.ratings import HELD, photo_name, records, share_of
+from vericap.train.verdict.cases import Case, made_wrong, rated
 
 FAMILY = ("fidelity", "adequacy", "fluency", "verdict")
 

@@ -22,6 +22,7 @@ from benchmarks.library.results import add_save, tell
 from vericap.core.settings import Settings
 from vericap.core.table import Number, Table
 from vericap.reproduce.uniform import sharpened
+from vericap.train.ratings import FIT, share_of
 from vericap.train.verdict.cases import Case, rated
 
 METRICS = ("reo-relevance:truth=image", "reo-relevance:truth=reference", "reo-relevance:truth=both", "tiger")
@@ -31,7 +32,8 @@ OTHERS, OWN = 2500, 500  # ratings of other photos' captions, and of the photo's
 
 def drawn(folder: Path) -> list[Case]:
     """Rated captions, mostly of other photos: what people see at once is no question."""
-    every = rated(folder / "cxc" / "sits_val.jsonl.gz", cases.captions_of(folder))
+    known = rated(folder / "cxc" / "sits_val.jsonl.gz", cases.captions_of(folder))
+    every = [case for case in known if share_of(case.image) >= FIT]  # the others are learned from
     generator, found = random.Random(0), []
     for foreign, count in ((True, OTHERS), (False, OWN)):
         own = [case for case in every if (case.kind == "foreign") == foreign]

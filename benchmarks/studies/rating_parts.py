@@ -33,9 +33,8 @@ from vericap.metrics.verdict.rating import RATING, rating_features
 from vericap.run.plan import analysed
 from vericap.run.runtime import Runtime
 from vericap.train import data
-from vericap.train.verdict.calibrate import FIT, HELD
+from vericap.train.ratings import FIT, HELD, share_of
 from vericap.train.verdict.cases import rated as ratings
-from vericap.train.verdict.cases import share_of
 
 RATED, PHOTOS, GIVEN = 4000, 700, 2  # ratings; Flickr8k photos; references that are given there
 NEAR, MIDDLE = 15, 115  # the nearest captions of other photos: three of these, two of the next, one of the rest

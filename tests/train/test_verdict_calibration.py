@@ -11,7 +11,8 @@ from vericap.metrics.verdict.judge import BOTH, FEATURES, IMAGE, RIGHT, Judge, f
 from vericap.metrics.verdict.parts import CLAIM
 from vericap.metrics.verdict.rating import RATING
 from vericap.train.data import Captioned
-from vericap.train.verdict.cases import changed, share_of
+from vericap.train.ratings import share_of
+from vericap.train.verdict.cases import changed
 from vericap.train.verdict.fit import area, average_precision, balanced, logistic
 from vericap.train.verdict.texts import there_or_not, with_foreign
 from vericap.train.words.boxes import PhotoBoxes

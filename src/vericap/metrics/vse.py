@@ -59,7 +59,8 @@ class Vse(Metric):
         regions, image = batch[Regions.of(batch.settings)], batch.images[row]
         inside = regions.mask[image]
         text = batch.candidates[row]
-        cosines = batch[RegionVectors(self.opt.model)][image][inside] @ batch[self._sentences][text]
+        (said,) = batch[VseWeights(self.opt.model)].weighed(batch[self._sentences][[text]])
+        cosines = batch[RegionVectors(self.opt.model)][image][inside] @ said
         boxes, best = regions.boxes[image][inside], int(cosines.argmax())
         facts = {
             "whole_image": float(cosines[0]),

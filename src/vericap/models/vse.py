@@ -3,7 +3,8 @@
 Every region u (mean of the backbone's map) becomes a unit vector
     z = unit(A n(u) + b + C relu(D n(u) + e) + f),   n = subtract the mean, divide by the deviation;
 the score of a caption t (centred unit sentence vector) is half the whole image, half the windows that fit best:
-    s = 1/2 z_0 . t + 1/2 sum_r w_r z_r . t,   w = softmax_r(tau z_r . t), r > 0.
+    s = 1/2 z_0 . t' + 1/2 sum_r w_r z_r . t',   w = softmax_r(tau z_r . t'), r > 0,
+with t' = unit(t + P t), which weighs what a caption says as people do who rate captions (train.vse.people).
 """
 
 from __future__ import annotations
@@ -50,8 +51,18 @@ class VseModel:
         z /= np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-12)
         return z
 
+    def weighed(self, texts: Floats32) -> Floats32:
+        """Caption vectors (n, d) with what they say weighed as people weigh it; as they are where nothing was learned
+        of that."""
+        if "people" not in self.weights:
+            return texts
+        found = self._layer("people")(np.ascontiguousarray(texts))
+        found += texts
+        found /= np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12)
+        return found
+
     def score(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
-        """Scores of pairs: (n, regions, d) with mask (n, regions) against (n, d)."""
+        """Scores of pairs: (n, regions, d) with mask (n, regions) against (n, d) captions as `weighed` gives them."""
         cosines = np.einsum("nrd,nd->nr", regions, texts)
         whole, windows, inside = cosines[:, 0], cosines[:, 1:], mask[:, 1:]
         if not inside.any():
@@ -66,7 +77,7 @@ class VseModel:
 
     def matrix(self, regions: Floats32, mask: Bools, texts: Floats32) -> Floats32:
         """Scores of every image with every caption (images, captions)."""
-        scores = np.empty((len(regions), len(texts)), dtype=np.float32)
+        scores, texts = np.empty((len(regions), len(texts)), dtype=np.float32), self.weighed(texts)
         for image, (z, inside) in enumerate(zip(regions, mask)):
             cosines = z @ texts.T
             logits = np.where(inside[1:, None], self.sharpness * cosines[1:], -np.inf)
@@ -80,7 +91,7 @@ class VseModel:
 
     def pairs(self, regions: Floats32, mask: Bools, images: Ints, texts: Floats32) -> Floats32:
         """Scores of caption i against image images[i]; memory does not grow with the number of pairs."""
-        scores = np.empty(len(images), dtype=np.float32)
+        scores, texts = np.empty(len(images), dtype=np.float32), self.weighed(texts)
         for start in range(0, len(images), _CHUNK):
             part = slice(start, start + _CHUNK)
             scores[part] = self.score(regions[images[part]], mask[images[part]], texts[part])

@@ -59,7 +59,7 @@ class CaptionParts:
     lying: Floats32  # (claims, GEOMETRY), of relations whose two objects are known
     regions: Floats32  # (claims, 4)
     fit: Floats32  # (sentences,): image-sentence similarity of each
-    nearest: Floats32  # (sentences, 2): mean and largest similarity of each with the references; NaN without
+    nearest: Floats32  # (sentences, 2): mean and largest similarity with the references, as people weigh it; or NaN
     match: Floats32  # (sentences, MATCHED): of each with the photo alone, and as the references guide it; NaN without
     unsaid: tuple[tuple[str, float], ...]  # content words of references that the caption lacks, with their shares
     recall: float  # the share of what references say that the caption says; NaN without references
@@ -167,12 +167,12 @@ class Parts(Analysis[list["CaptionParts | None"]]):
             return {}
         images = batch.images[[row for row, _ in owners]]
         own = vectors[[place[text] for _, text in owners]]
-        scores = model.pairs(regions, mask, images, own)
+        scores, said = model.pairs(regions, mask, images, own), model.weighed(own)
         found: dict[int, tuple[Floats32, Floats32]] = {}
         start = 0
         for row in rows.tolist():
             end = start + len(split.texts[int(batch.candidates[row])])
-            found[row] = scores[start:end], _nearest(own[start:end], batch[Sentences(encoder=CAPTIONS)], batch, row)
+            found[row] = scores[start:end], _nearest(said[start:end], batch[Sentences(encoder=CAPTIONS)], batch, row)
             start = end
         return found
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from vericap.core.shipped import weights
 from vericap.models import vse
-from vericap.train import claims, kept, options, parallel
+from vericap.train import claims, kept, options, parallel, ratings
 from vericap.train.data import Captioned
 from vericap.train.faier_plus import calibration, training
 from vericap.train.faier_plus.data import FaierPlusSource, source
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_teacher(parser)
     parser.add_argument("--ranking", type=float, default=FaierPlusOptions.ranking, help="weight of changed captions")
     parser.add_argument("--rate", type=float, default=FaierPlusOptions.rate, help="learning rate")
+    ratings.add_arguments(parser, weight=1.0)
     options.add_plan(parser, steps=600)
 
 
@@ -54,25 +55,36 @@ def run(args: argparse.Namespace) -> int:
             part = part.first(options.VALIDATED)
         if name == "coco":
             read = min(each, args.captions_per_image)
+        if name == "rated":
+            known, read = part.most, part.most
         stored = kept.StoreFeatures(store, part.keys)
         features = kept.embedded(stored, model, work / f"{name}-regions.npy")
-        said = claims.of(part, work, name, reader, each=known, threads=threads) if args.teacher == "claims" else None
+        compared = args.teacher == "claims" and name != "rated"
+        said = claims.of(part, work, name, reader, each=known, threads=threads) if compared else None
         more: dict[str, Any] = {"each": known, "per_image": read, "claims": said, "seed": args.seed, "threads": threads}
         return source(part, stored, features, work, name, reader, **more)
 
     *sources, dev = parallel.first(lambda: [made(name, part) for name, part in parts])
+    people = ratings.rated_of(args, store)
     trained = training.train(
         sources,
         options.shares(args.batch, len(sources)),
         dev,
         output,
         plan=options.plan_of(args),
-        options=FaierPlusOptions(batch=args.batch, ranking=args.ranking, rate=args.rate, teacher=args.teacher),
+        options=FaierPlusOptions(
+            batch=args.batch,
+            ranking=args.ranking,
+            rate=args.rate,
+            teacher=args.teacher,
+            people=args.rating_weight if args.ratings else 0.0,
+        ),
         features=store.trained_on(),
         text_encoder=options.text_encoder(args),
         encoder=encoder,
         token_mean=kept.mean_state(sources[0].captions.states),
         start=weights(args.start, "faier_plus") if args.start else None,
+        rated=None if people is None else (parallel.first(lambda: made("rated", people.photos)), people),
         name=args.name,
     )
     folder, known = output / "faier_plus", parts[-2][1]  # Flickr8k's training photos where they are there

@@ -28,6 +28,7 @@ from vericap.train.claims import ClaimTensors, halved
 from vericap.train.data import Draw
 from vericap.train.faier_plus.data import FaierPlusSource
 from vericap.train.faier_plus.network import CaptionTensors, FaierPlusModule, GivenReferences
+from vericap.train.ratings import RatedPhotos
 from vericap.train.trainer import Losses, Trainer, TrainPlan
 from vericap.train.validate import agreement, near_pairs, recall
 
@@ -45,6 +46,8 @@ class FaierPlusOptions:
     ranking: float = 0.1  # weight of the loss on changed captions
     margin: float = 0.03  # by which a caption should stand above its changed copy, in the teacher's cosine
     teacher: str = "sentences"  # or `claims`: what their scene graphs claim counts as much
+    people: float = 0.0  # weight of people's ratings
+    rated: int = 96  # photos in a step whose ratings are learned
 
 
 class FaierPlusTask:
@@ -57,8 +60,9 @@ class FaierPlusTask:
         shares: list[int],
         dev: FaierPlusSource,
         options: FaierPlusOptions,
+        rated: tuple[FaierPlusSource, RatedPhotos] | None = None,
     ):
-        self.model, self.sources, self.options, self.dev = model, sources, options, dev
+        self.model, self.sources, self.options, self.dev, self._rated = model, sources, options, dev, rated
         self._draws = [Draw(len(source), share, 11 + i) for i, (source, share) in enumerate(zip(sources, shares))]
         self._pairs = halved(near_pairs(np.asarray(dev.sentences, dtype=np.float32), dev.places), dev.claims)
 
@@ -79,7 +83,24 @@ class FaierPlusTask:
         ranked = ranking.mean() / self.options.margin if len(ranking) else torch.zeros(())
         contrast = losses.info_nce(scores[:, rows * self.options.candidates], self.model.contrast.exp())
         loss = distilled + self.options.contrast * contrast + self.options.ranking * ranked
-        return {"loss": loss, "distilled": distilled, "contrast": contrast, "ranked": ranked}
+        found_losses = {"distilled": distilled, "contrast": contrast, "ranked": ranked}
+        if self._rated is not None:
+            found_losses["people"] = self._people(*self._rated, generator)
+            loss = loss + self.options.people * found_losses["people"]
+        return {"loss": loss, **found_losses}
+
+    def _people(self, source: FaierPlusSource, rated: RatedPhotos, generator: np.random.Generator) -> Tensor:
+        """How unlike people's ratings the scores of some captions are."""
+        drawn = rated.drawn(self.options.rated, self.options.references, generator)
+        shown, first = Shown.of(source, drawn.rows), drawn.rows * source.per_image
+        photos, places = np.nonzero(drawn.use)
+        references = None
+        if len(photos):
+            told = source.texts(first[photos] + drawn.given[photos, places])
+            references = GivenReferences(told, torch.as_tensor(photos))
+        candidates = source.texts(first + drawn.columns)
+        scores = self.model.parts(shown.visual(self.model), candidates, references, shown.mask)[1]
+        return losses.unlike(scores.diagonal(), torch.as_tensor(drawn.values))
 
     def validate(self) -> dict[str, float]:
         """Reference-free retrieval and agreement, and how often a changed caption is seen."""
@@ -253,13 +274,15 @@ def train(
     encoder: str,
     token_mean: Array,
     start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
+    rated: tuple[FaierPlusSource, RatedPhotos] | None = None,
     name: str = "vericap-faier-plus",
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train, then write `faier_plus/` with weights (8-bit matrices) and meta.json below the folder.
 
     `features` says what the regions are (`FeatureStore.trained_on`), `encoder` is the image-sentence encoder that
-    embeds them; `start` are weights and meta file of a model this one begins with.
+    embeds them; `start` are weights and meta file of a model this one begins with; `rated` are photos with ratings that
+    are learned too.
     """
     torch.manual_seed(plan.seed)
     model = FaierPlusModule(options.hidden, sources[0].sentences.shape[-1])
@@ -275,12 +298,14 @@ def train(
         "photos": [len(source) for source in sources],
         "shares": shares,
     }
+    if rated is not None:
+        describe["rated"] = len(rated[1])
     if start is not None:
         model.begin_with(start[0])
         describe["before"] = {**start[1].get("trained", {}), "fingerprint": start[1].get("fingerprint")}
     seen = {**describe, "features": features, "encoder": encoder, **text_side(text_encoder)}
     trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)
-    task = FaierPlusTask(model, sources, shares, dev, options)
+    task = FaierPlusTask(model, sources, shares, dev, options, rated)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best}

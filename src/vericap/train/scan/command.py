@@ -21,7 +21,7 @@ from vericap.models import vse
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
-from vericap.train import claims, kept, named, options, parallel
+from vericap.train import claims, kept, named, options, parallel, ratings
 from vericap.train.data import Captioned
 from vericap.train.data import coco as read_all
 from vericap.train.scan import data, public, training
@@ -74,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --references, learn what TIGEr makes of the grounding too, with this weight (0)",
     )
     options.add_near(parser)
+    ratings.add_arguments(parser, weight=1.0)
     parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
     parser.add_argument(
         "--sharpness", type=float, default=ScanOptions.sharpness, help=f"of attention ({ScanOptions.sharpness:g})"
@@ -138,10 +139,13 @@ def run(args: argparse.Namespace) -> int:
     words, vectors = _vocabulary(args, [part for _, part in parts[:-1]])
     encoder = options.reader(args)
     each = options.captions_each(parts[:-1])
-    *sources, validation = parallel.first(
-        lambda: [source(args, name, part, store, words, encoder, each) for name, part in parts]
-    )
+
+    def made(name: str, part: Captioned) -> data.ScanSource:
+        return source(args, name, part, store, words, encoder, each)
+
+    *sources, validation = parallel.first(lambda: [made(*part) for part in parts])
     chosen = options_of(args, width=int(vectors[0].shape[1]) if vectors else None)
+    people = ratings.rated_of(args, store)
     trained = training.train(
         sources,
         options.shares(args.batch, len(sources)),
@@ -154,6 +158,7 @@ def run(args: argparse.Namespace) -> int:
         words=words,
         start=beginning(sources[0], chosen),
         before=before,
+        rated=None if people is None else (parallel.first(lambda: made("rated", people.photos)), people),
         vectors=vectors,
         shrinkage=args.shrinkage,
         name=args.name,
@@ -182,6 +187,7 @@ def options_of(args: argparse.Namespace, *, width: int | None = None) -> ScanOpt
         boxes=args.box_weight if args.boxes else 0.0,
         cells=args.cells,
         tiger=args.tiger if args.references else 0.0,
+        people=args.rating_weight if args.ratings else 0.0,
         near=args.near,
     )
     if width is not None:
@@ -228,17 +234,19 @@ def source(
             options.check_reader(model, options.text_encoder(args))
         features = kept.embedded(stored, model, Path(args.output) / f"{name}-regions.npy", cells=args.cells)
     # Retrieval is measured with all captions.
-    each, read = (part.most, part.most) if name == "dev" else (each, min(each, args.captions_per_image))
+    whole = name in ("dev", "rated")
+    each, read = (part.most, part.most) if whole else (each, min(each, args.captions_per_image))
     text: data.TextStates | data.TextNumbers
     if words is None:
         states = kept.token_states(part, work, name, encoder, each=read, threads=threads)
         text = data.TextStates(*states, None if args.marks else kept.lettered(part.texts(read), encoder))
     else:
         text = data.TextNumbers(part.texts(read), words)
-    said = claims.of(part, work, name, encoder, each=each, threads=threads) if args.teacher == "claims" else None
+    compared = args.teacher == "claims" and name != "rated"
+    said = claims.of(part, work, name, encoder, each=each, threads=threads) if compared else None
     sentences = kept.sentences(part, work, name, encoder, each=each, threads=threads)
     boxes = None
-    if name != "dev" and words is None:
+    if not whole and words is None:
         boxes = named.teacher(args, part.keys, part.texts(read), partial(_pieces, encoder), stored)
     return data.ScanSource(features, sentences, text, read, said, part.places(each), stored.mask, boxes)
 

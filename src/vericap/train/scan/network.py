@@ -45,6 +45,8 @@ class ScanOptions:
     boxes: float = 0.0  # weight of the loss that boxes teach words with
     tiger: float = 0.0  # weight of TIGEr among what is distilled
     near: int = 1  # photos like each other that are drawn together: what tells them apart is finer
+    people: float = 0.0  # weight of people's ratings
+    rated: int = 64  # photos in a step whose ratings are learned
     marks: bool = False  # whether marks and stops are read as words
     rarest: int = 4  # occurrences a word needs to enter the vocabulary of the GRU
     embedding: int = 300  # width of the GRU's word embeddings

@@ -22,6 +22,7 @@ from vericap.models.described import text_side
 from vericap.models.scan import UNREAD
 from vericap.train import losses, parallel
 from vericap.train.data import drawn
+from vericap.train.ratings import RatedPhotos
 from vericap.train.scan.data import ScanPart, ScanSource, ScanStep, TextStates, WordTensors
 from vericap.train.scan.export import export
 from vericap.train.scan.network import ScanModule, ScanOptions, Scores
@@ -33,9 +34,15 @@ class ScanTask:
     """Batches and validation of one training."""
 
     def __init__(
-        self, model: ScanModule, sources: Sequence[ScanSource], shares: Sequence[int], validation: ScanSource, seed: int
+        self,
+        model: ScanModule,
+        sources: Sequence[ScanSource],
+        shares: Sequence[int],
+        validation: ScanSource,
+        seed: int,
+        rated: tuple[ScanSource, RatedPhotos] | None = None,
     ):
-        self.model, self.sources, self.options = model, list(sources), model.options
+        self.model, self.sources, self.options, self._rated = model, list(sources), model.options, rated
         self._draws = [
             drawn(s.sentences, share, seed + i, near=model.options.near)
             for i, (s, share) in enumerate(zip(sources, shares))
@@ -91,7 +98,25 @@ class ScanTask:
             found["boxes"] = torch.stack(pointing).mean()
         loss = distilled + options.contrast * contrast + found.get("both", 0.0) + found.get("told", 0.0)
         loss = loss + options.tiger * found.get("tiger", 0.0) + options.boxes * found.get("boxes", 0.0)
+        if self._rated is not None:
+            found["people"] = self._people(*self._rated, generator)
+            loss = loss + options.people * found["people"]
         return {"loss": loss, **found}
+
+    def _people(self, source: ScanSource, rated: RatedPhotos, generator: np.random.Generator) -> torch.Tensor:
+        """How unlike people's ratings relevance is, to the image, to references, and TIGEr, of some captions."""
+        each = max(self.options.references, 1)
+        drawn, model = rated.drawn(self.options.rated, each, generator), self.model
+        shown, first = source.shown(drawn.rows), drawn.rows * source.per_image
+        regions = model.regions(shown.features, shown.mask)
+        candidates = source.text.read(first + drawn.columns)
+        contexts = None
+        if self.options.references:
+            contexts = self._contexts(regions, source.text.read((first[:, None] + drawn.given).reshape(-1)))
+        scores = model.score(regions, model.words(candidates), candidates.counts, contexts, shown.mask)
+        values = torch.as_tensor(drawn.values, device=regions.device)
+        unlike = [losses.unlike(some.diagonal(), values) for some in scores if some is not None]
+        return torch.stack(unlike).sum()
 
     def _scores(self, parts: list[ScanPart]) -> tuple[Scores, list[torch.Tensor]]:
         """All images of the step with all candidates, and what boxes say of words: rows of this process's images are
@@ -176,6 +201,7 @@ def train(
     words: Sequence[str] | None = None,
     start: tuple[Array, dict[str, Array] | None] | None = None,
     before: tuple[Mapping[str, Array], dict[str, Any]] | None = None,
+    rated: tuple[ScanSource, RatedPhotos] | None = None,
     vectors: tuple[Array, Array] | None = None,
     shrinkage: float = 0.5,
     name: str = "vericap-scan",
@@ -186,7 +212,7 @@ def train(
     `features` says what the regions are (`FeatureStore.trained_on`), `text_encoder` whose states are read.
     `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
     where the projections and the GRU's embeddings begin; `before` is an earlier model to go on from,
-    its weights and what it was trained on.
+    its weights and what it was trained on; `rated` are photos with ratings that are learned too.
     """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
@@ -205,13 +231,15 @@ def train(
         model.start_words(*vectors)
     photos = [len(source) for source in sources]
     describe: dict[str, Any] = {"options": asdict(options), "photos": photos, "shares": list(shares)}
+    if rated is not None:
+        describe["rated"] = len(rated[1])
     if before is not None:
         model.begin_with(before[0])
         describe["before"] = before[1]
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     seen = {**describe, "features": features, **text_side(text_encoder)}
     trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)
-    task = ScanTask(model, sources, shares, validation, plan.seed)
+    task = ScanTask(model, sources, shares, validation, plan.seed, rated)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best, "shrinkage": shrinkage}

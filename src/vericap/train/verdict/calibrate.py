@@ -27,10 +27,10 @@ from vericap.metrics.verdict.parts import GEOMETRY, CaptionParts
 from vericap.metrics.verdict.rating import RATING, rating_features
 from vericap.metrics.verdict.reasons import FALSE_ALARMS
 from vericap.text.stopwords import ENGLISH
-from vericap.train.verdict.cases import OWN, Case, claims_wrong, share_of
+from vericap.train.ratings import FIT, HELD, share_of
+from vericap.train.verdict.cases import OWN, Case, claims_wrong
 from vericap.train.verdict.fit import area, average_precision, balanced, logistic, named
 
-FIT, HELD = 0.55, 0.75  # photos that fit weights; those up to the second share set thresholds, the rest check
 UNSAID = 0.3  # of things called left out that none of the photo's other captions may say
 WAYS = (IMAGE, BOTH)
 HALF = 0.5

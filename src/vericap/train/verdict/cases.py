@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import numpy as np
 
 from vericap.core.analysis import closure
 from vericap.core.batch import Batch
-from vericap.core.errors import InputError
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.graphs.corruptions import Pools, corruptions
@@ -27,6 +23,7 @@ from vericap.run.analyses.graphs import parse_texts
 from vericap.run.photos import Pixels, look_at
 from vericap.run.runtime import Runtime
 from vericap.train import data
+from vericap.train.ratings import photo_name, ratings, records
 
 KINDS = ("object", "attribute", "relation", "number")
 OWN = "own"  # kind of a rated caption that was written for the photo
@@ -44,27 +41,6 @@ class Case:
     kind: str = ""  # of what was made wrong, or of the statement
     rating: float = float("nan")
     others: tuple[str, ...] = ()  # everything else people say of the photo, references or not
-
-
-def share_of(image: str) -> float:
-    """A number from 0 to 1 by which photos are parted, drawn by their names alone."""
-    return int.from_bytes(sha256(image.encode()).digest()[:4], "big") / 2**32
-
-
-def photo_name(number: Any) -> str:
-    """How a photo of COCO is called."""
-    return f"{int(number):012d}.jpg"
-
-
-def records(file: str | Path) -> Iterator[dict[str, Any]]:
-    """Lines of a JSONL file, packed or not."""
-    opened = gzip.open if str(file).endswith(".gz") else open
-    try:
-        with opened(file, "rt", encoding="utf-8") as stream:
-            for line in stream:
-                yield json.loads(line)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} is no JSONL file ({error})") from error
 
 
 def made_wrong(captions: data.Captioned, runtime: Runtime, *, seed: int) -> list[Case]:
@@ -103,18 +79,12 @@ def changed(right: str, wrong: str) -> tuple[Span, ...]:
     )
 
 
-def rated(file: str | Path, captions: data.Captioned, *, foreign: bool = True) -> list[Case]:
-    """Ratings of CxC (0 to 5), with the captions of the photo as references, the rated one left out."""
-    own = dict(zip(captions.keys, captions.captions))
-    found = []
-    for record in records(file):
-        key = str(record["image_id"])
-        if record.get("trainable") and record.get("photo") and key in own and (foreign or record["own"]):
-            text = record["caption"].strip()
-            rest = tuple(other for other in own[key] if other.strip() != text)
-            kind = OWN if record["own"] else "foreign"
-            found.append(Case(photo_name(key), text, rest, kind=kind, rating=record["rating"] / 5))
-    return found
+def rated(file: str | Path, captions: data.Captioned) -> list[Case]:
+    """Ratings of CxC, with the captions of the photo as references, the rated one left out."""
+    return [
+        Case(one.image, one.caption, one.references, kind=OWN if one.own else "foreign", rating=one.value)
+        for one in ratings(file, captions)
+    ]
 
 
 def strange(captions: data.Captioned, *, seed: int) -> list[Case]:

@@ -25,8 +25,9 @@ from vericap.models.visual_words import load
 from vericap.run.analyses import VisualWords, VisualWordsWeights
 from vericap.run.runtime import Runtime
 from vericap.train import data
-from vericap.train.verdict.calibrate import FIT, HELD, Known, calibrated
-from vericap.train.verdict.cases import Case, analysed, made_wrong, rated, share_of, statements, strange
+from vericap.train.ratings import FIT, HELD, share_of
+from vericap.train.verdict.calibrate import Known, calibrated
+from vericap.train.verdict.cases import Case, analysed, made_wrong, rated, statements, strange
 from vericap.train.verdict.texts import there_or_not, with_foreign
 from vericap.train.words import boxes
 

@@ -12,7 +12,8 @@ import numpy as np
 from vericap.core.typing import Floats
 from vericap.graphs.corruption_words import plural
 from vericap.train.data import Captioned
-from vericap.train.verdict.cases import Case, photo_name
+from vericap.train.ratings import photo_name
+from vericap.train.verdict.cases import Case
 from vericap.train.words.boxes import PhotoBoxes
 from vericap.vision.mentions import mentions
 

@@ -10,10 +10,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from vericap.core.errors import InputError
 from vericap.core.shipped import weights
-from vericap.train import claims, kept, options, parallel
+from vericap.train import claims, data, kept, options, parallel
 from vericap.train.data import Captioned
-from vericap.train.vse import training
+from vericap.train.ratings import likenesses, ratings
+from vericap.train.vse import people, training
 from vericap.vision.store import FeatureStore
 
 
@@ -21,7 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=128, name="vericap-vse")
     parser.add_argument("--start", metavar="NAME", help="encoder to begin with: default or a folder")
     options.add_teacher(parser)
-    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate (5e-4)")
+    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate (5e-4; 1e-3 with --ratings)")
+    parser.add_argument(
+        "--ratings",
+        metavar="FILE",
+        help="teach the encoder of --start how people weigh what captions say, from their ratings of images with "
+        "captions (CxC); regions stay as they are",
+    )
+    parser.add_argument("--likenesses", metavar="FILE", help="with --ratings: ratings of pairs of captions (CxC)")
     options.add_plan(parser, steps=1500)
 
 
@@ -41,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
         return training.VseSource(windows, kept.sentences(part, work, name, encoder, **more), said, part.places(each))
 
     *learned, validation = parallel.first(lambda: [source(*part) for part in parts])
+    if args.ratings:
+        return _taught(args, store, learned, validation)
     share = options.shares(args.batch, len(learned))
     chosen = training.VseOptions(
         batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate, teacher=args.teacher
@@ -56,6 +67,28 @@ def run(args: argparse.Namespace) -> int:
         text_encoder=options.text_encoder(args),
         start=weights(args.start, "vse") if args.start else None,
         name=args.name,
+    )
+    options.report(trained, Path(args.output) / "vse")
+    return 0
+
+
+def _taught(
+    args: argparse.Namespace, store: FeatureStore, learned: list[training.VseSource], validation: training.VseSource
+) -> int:
+    """The encoder to begin with, with what people's ratings teach."""
+    if not args.likenesses or not args.start:
+        raise InputError("`ratings=FILE` needs `likenesses=FILE` and the encoder that is taught, `start=NAME`")
+    never = data.lines(args.never) if args.never else []
+    told = ratings(args.ratings, data.coco(args.captions, never=args.never)), likenesses(args.likenesses, never)
+    trained = people.teach(
+        weights(args.start, "vse"),
+        store,
+        learned,
+        validation,
+        told,
+        args.output,
+        reader=options.reader(args),
+        plan=options.plan_of(args),
     )
     options.report(trained, Path(args.output) / "vse")
     return 0
