@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import zlib
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -41,9 +43,9 @@ def records(file: str | Path) -> Iterator[dict[str, Any]]:
     opened = gzip.open if str(file).endswith(".gz") else open
     try:
         with opened(file, "rt", encoding="utf-8") as stream:
-            for line in stream:
+            for line in filter(str.strip, stream):
                 yield json.loads(line)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise InputError(f"{file} is no JSONL file ({error})") from error
 
 
@@ -62,13 +64,23 @@ def ratings(file: str | Path, captions: Captioned) -> list[Rating]:
     """Ratings of photos that may be trained on and have captions."""
     own = dict(zip(captions.keys, captions.captions))
     found = []
-    for record in records(file):
-        key = str(record["image_id"])
-        if record.get("trainable") and record.get("photo") and key in own:
-            text = record["caption"].strip()
-            rest = tuple(other for other in own[key] if other.strip() != text)
-            found.append(Rating(photo_name(key), text, rest, bool(record["own"]), record["rating"] / _MOST))
+    for number, record in enumerate(records(file), 1):
+        with _named(file, number):
+            key = str(record["image_id"])
+            if record.get("trainable") and record.get("photo") and key in own:
+                text = record["caption"].strip()
+                rest = tuple(other for other in own[key] if other.strip() != text)
+                found.append(Rating(photo_name(key), text, rest, bool(record["own"]), record["rating"] / _MOST))
     return found
+
+
+@contextmanager
+def _named(file: str | Path, number: int) -> Iterator[None]:
+    """Says which record of a file is not as it should be."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{file}, record {number}: no rating as Crisscrossed Captions has them ({error!r})") from error
 
 
 @dataclass(frozen=True)
@@ -82,12 +94,13 @@ class Likeness:
 
 def likenesses(file: str | Path, never: Collection[str] = ()) -> list[Likeness]:
     """Ratings of pairs of captions; those of photos that are never trained on are left out."""
-    found = []
-    for record in records(file):
-        numbers = str(record["image_a"]), str(record["image_b"])
-        if not set(numbers) & set(never):
-            texts = record["caption_a"].strip(), record["caption_b"].strip()
-            found.append(Likeness(texts, (photo_name(numbers[0]), photo_name(numbers[1])), record["rating"] / _MOST))
+    found, left_out = [], set(never)
+    for number, record in enumerate(records(file), 1):
+        with _named(file, number):
+            first, second = str(record["image_a"]), str(record["image_b"])
+            if left_out.isdisjoint((first, second)):
+                texts = record["caption_a"].strip(), record["caption_b"].strip()
+                found.append(Likeness(texts, (photo_name(first), photo_name(second)), record["rating"] / _MOST))
     return found
 
 
@@ -130,7 +143,7 @@ def rated_photos(found: Sequence[Rating], store: FeatureStore, low: float = 0.0,
     for one in found:
         if not one.own and one.references and one.image in store and low <= share_of(one.image) < high:
             rated.setdefault(one.image, []).append(one)
-    own = [list(theirs[0].references) for theirs in rated.values()]
+    own = [list(max(theirs, key=lambda one: len(one.references)).references) for theirs in rated.values()]
     captions = [[*texts, *(one.caption for one in theirs)] for texts, theirs in zip(own, rated.values())]
     values = np.full((len(rated), max(map(len, captions), default=0)), np.nan, dtype=np.float32)
     for row, (texts, theirs) in enumerate(zip(own, rated.values())):
@@ -147,6 +160,13 @@ def add_arguments(parser: argparse.ArgumentParser, *, weight: float) -> None:
     )
     parser.add_argument(
         "--rating-weight", type=float, default=weight, metavar="WEIGHT", help=f"of what they teach ({weight:g})"
+    )
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="with --start: how far weights go from those to what was learned; below 1 tuning costs less elsewhere (1)",
     )
 
 

@@ -333,3 +333,12 @@ def keep_memory() -> None:
         return
     mallopt(trim_threshold, -1)
     mallopt(most_mapped, 0)
+
+
+def between(start: Mapping[str, Any], learned: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """Weights a share of the way from those a training began with to those it ended with: what tuning brings on its own
+    kind of data is mostly kept, what it costs on others mostly not (Wortsman et al. 2022)."""
+    return {
+        name: (1 - share) * np.asarray(start[name], dtype=np.float32) + share * np.asarray(value, dtype=np.float32)
+        for name, value in learned.items()
+    }

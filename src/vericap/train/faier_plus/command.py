@@ -85,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         token_mean=kept.mean_state(sources[0].captions.states),
         start=weights(args.start, "faier_plus") if args.start else None,
         rated=None if people is None else (parallel.first(lambda: made("rated", people.photos)), people),
+        share=args.share,
         name=args.name,
     )
     folder, known = output / "faier_plus", parts[-2][1]  # Flickr8k's training photos where they are there

@@ -29,7 +29,7 @@ from vericap.train.data import Draw
 from vericap.train.faier_plus.data import FaierPlusSource
 from vericap.train.faier_plus.network import CaptionTensors, FaierPlusModule, GivenReferences
 from vericap.train.ratings import RatedPhotos
-from vericap.train.trainer import Losses, Trainer, TrainPlan
+from vericap.train.trainer import Losses, Trainer, TrainPlan, between
 from vericap.train.validate import agreement, near_pairs, recall
 
 
@@ -91,7 +91,7 @@ class FaierPlusTask:
 
     def _people(self, source: FaierPlusSource, rated: RatedPhotos, generator: np.random.Generator) -> Tensor:
         """How unlike people's ratings the scores of some captions are."""
-        drawn = rated.drawn(self.options.rated, self.options.references, generator)
+        drawn = rated.drawn(self.options.rated, max(self.options.references, 1), generator)
         shown, first = Shown.of(source, drawn.rows), drawn.rows * source.per_image
         photos, places = np.nonzero(drawn.use)
         references = None
@@ -275,6 +275,7 @@ def train(
     token_mean: Array,
     start: tuple[Mapping[str, Array], Mapping[str, Any]] | None = None,
     rated: tuple[FaierPlusSource, RatedPhotos] | None = None,
+    share: float = 1.0,
     name: str = "vericap-faier-plus",
     quiet: bool = False,
 ) -> dict[str, Any]:
@@ -282,7 +283,7 @@ def train(
 
     `features` says what the regions are (`FeatureStore.trained_on`), `encoder` is the image-sentence encoder that
     embeds them; `start` are weights and meta file of a model this one begins with; `rated` are photos with ratings that
-    are learned too.
+    are learned too, `share` is how far the weights that are written go from those of `start` to what was learned.
     """
     torch.manual_seed(plan.seed)
     model = FaierPlusModule(options.hidden, sources[0].sentences.shape[-1])
@@ -309,6 +310,10 @@ def train(
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best}
+    if start is not None and share < 1:
+        model.begin_with(between(start[0], model.weights(), share))
+        with torch.no_grad():
+            trained |= {"share": share, "agreement": task.validate()["agreement"]}
     if parallel.rank() > 0:
         return trained
     folder = Path(output) / "faier_plus"

@@ -132,6 +132,8 @@ def run(args: argparse.Namespace) -> int:
     store, output = FeatureStore(args.features), Path(args.output)
     if args.teacher != "sentences" and args.words != "states":
         raise InputError(f"`teacher={args.teacher}` compares token states: it needs `words=states`")
+    if args.ratings and (args.loss != "distil" or args.words != "states"):
+        raise InputError("`ratings=FILE` goes with `loss=distil` and `words=states`")
     before = earlier(args, store) if args.start else None
     if args.encoder:
         options.check_whole(store)
@@ -159,6 +161,7 @@ def run(args: argparse.Namespace) -> int:
         start=beginning(sources[0], chosen),
         before=before,
         rated=None if people is None else (parallel.first(lambda: made("rated", people.photos)), people),
+        share=args.share,
         vectors=vectors,
         shrinkage=args.shrinkage,
         name=args.name,

@@ -25,8 +25,8 @@ from vericap.train.data import drawn
 from vericap.train.ratings import RatedPhotos
 from vericap.train.scan.data import ScanPart, ScanSource, ScanStep, TextStates, WordTensors
 from vericap.train.scan.export import export
-from vericap.train.scan.network import ScanModule, ScanOptions, Scores
-from vericap.train.trainer import Losses, Trainer, TrainPlan
+from vericap.train.scan.network import ScanModule, ScanOptions, Scores, weights_of
+from vericap.train.trainer import Losses, Trainer, TrainPlan, between
 from vericap.train.validate import agreement, near_pairs, recall
 
 
@@ -202,6 +202,7 @@ def train(
     start: tuple[Array, dict[str, Array] | None] | None = None,
     before: tuple[Mapping[str, Array], dict[str, Any]] | None = None,
     rated: tuple[ScanSource, RatedPhotos] | None = None,
+    share: float = 1.0,
     vectors: tuple[Array, Array] | None = None,
     shrinkage: float = 0.5,
     name: str = "vericap-scan",
@@ -212,7 +213,8 @@ def train(
     `features` says what the regions are (`FeatureStore.trained_on`), `text_encoder` whose states are read.
     `start` (mean token state, weights of an encoder) and `vectors` (of the words, with a mark which have one) are
     where the projections and the GRU's embeddings begin; `before` is an earlier model to go on from,
-    its weights and what it was trained on; `rated` are photos with ratings that are learned too.
+    its weights and what it was trained on; `rated` are photos with ratings that are learned too, and `share`
+    is how far the weights that are written go from those of `before` to those that were learned.
     """
     if options.loss not in ("distil", "infonce", "hardest"):
         raise VericapError(f"loss '{options.loss}' is not one of distil, infonce, hardest")
@@ -235,6 +237,7 @@ def train(
         describe["rated"] = len(rated[1])
     if before is not None:
         model.begin_with(before[0])
+        begun = weights_of(model)
         describe["before"] = before[1]
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     seen = {**describe, "features": features, **text_side(text_encoder)}
@@ -243,6 +246,10 @@ def train(
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     trained = {**describe, "steps": state.best_step, "agreement": state.best, "shrinkage": shrinkage}
+    if before is not None and share < 1:
+        model.begin_with(between(begun, weights_of(model), share))
+        with torch.no_grad():
+            trained |= {"share": share, "agreement": task.validate()["agreement"]}
     meta = {
         "name": name,
         "fingerprint": features["fingerprint"],

@@ -12,18 +12,22 @@ from typing import Any
 
 from vericap.core.errors import InputError
 from vericap.core.shipped import weights
+from vericap.models.vse import VseModel
+from vericap.text.encoders import SentenceEncoder
 from vericap.train import claims, data, kept, options, parallel
 from vericap.train.data import Captioned
 from vericap.train.ratings import likenesses, ratings
 from vericap.train.vse import people, training
 from vericap.vision.store import FeatureStore
 
+_RATE = 5e-4
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=128, name="vericap-vse")
     parser.add_argument("--start", metavar="NAME", help="encoder to begin with: default or a folder")
     options.add_teacher(parser)
-    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate (5e-4; 1e-3 with --ratings)")
+    parser.add_argument("--rate", type=float, help="learning rate (5e-4; 1e-3 with --ratings)")
     parser.add_argument(
         "--ratings",
         metavar="FILE",
@@ -35,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.ratings and not (args.likenesses and args.start):
+        raise InputError("`ratings=FILE` needs `likenesses=FILE` and the encoder that is taught, `start=NAME`")
     parallel.start(args.device)
     store, work = FeatureStore(args.features), options.work_folder(args)
     options.check_whole(store)
@@ -51,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
 
     *learned, validation = parallel.first(lambda: [source(*part) for part in parts])
     if args.ratings:
-        return _taught(args, store, learned, validation)
+        return _taught(args, store, learned, validation, encoder)
     share = options.shares(args.batch, len(learned))
     chosen = training.VseOptions(
-        batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate, teacher=args.teacher
+        batch=args.batch, extra=share[-1], mirror=False, head_rate=args.rate or _RATE, teacher=args.teacher
     )
     trained = training.train_encoder(
         learned[0],
@@ -73,22 +79,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _taught(
-    args: argparse.Namespace, store: FeatureStore, learned: list[training.VseSource], validation: training.VseSource
+    args: argparse.Namespace,
+    store: FeatureStore,
+    learned: list[training.VseSource],
+    validation: training.VseSource,
+    reader: SentenceEncoder,
 ) -> int:
     """The encoder to begin with, with what people's ratings teach."""
-    if not args.likenesses or not args.start:
-        raise InputError("`ratings=FILE` needs `likenesses=FILE` and the encoder that is taught, `start=NAME`")
+    begun = weights(args.start, "vse")
+    store.check_fits(begun[1])
+    options.check_reader(VseModel(*begun), options.text_encoder(args))
     never = data.lines(args.never) if args.never else []
     told = ratings(args.ratings, data.coco(args.captions, never=args.never)), likenesses(args.likenesses, never)
-    trained = people.teach(
-        weights(args.start, "vse"),
-        store,
-        learned,
-        validation,
-        told,
-        args.output,
-        reader=options.reader(args),
-        plan=options.plan_of(args),
-    )
+    chosen = people.PeopleOptions(rate=args.rate or people.PeopleOptions.rate)
+    more: dict[str, Any] = {"reader": reader, "plan": options.plan_of(args), "options": chosen}
+    trained = people.teach(begun, store, learned, validation, told, args.output, **more)
     options.report(trained, Path(args.output) / "vse")
     return 0

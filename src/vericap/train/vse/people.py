@@ -18,11 +18,12 @@ import torch.nn.functional as F
 from scipy.stats import spearmanr
 from torch import nn
 
+from vericap.core.errors import InputError
 from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array, Bools, Floats32, Ints
 from vericap.models.vse import VseModel
 from vericap.text.encoders import SentenceEncoder
-from vericap.train import losses
+from vericap.train import losses, parallel
 from vericap.train.data import Draw
 from vericap.train.kept import StoreFeatures
 from vericap.train.ratings import FIT, HELD, Likeness, Rating, share_of
@@ -32,6 +33,7 @@ from vericap.train.vse.network import whole_and_parts
 from vericap.train.vse.training import VseSource
 from vericap.vision.store import FeatureStore
 
+_CAPTIONS = 4  # one is given, two are candidates, what is left says how good these are
 _FAR = 10.0  # taken from the cosine with a reference that is not given
 
 
@@ -215,12 +217,17 @@ def teach(
     reader: SentenceEncoder,
     plan: TrainPlan,
     options: PeopleOptions | None = None,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Train P and write the encoder with it; `people` are ratings of photos with captions, and of captions."""
     options, (arrays, meta) = options or PeopleOptions(), encoder
+    if min(source.captions(source.texts.shape[1]).fewest for source in sources) < _CAPTIONS:
+        raise InputError(f"what further captions say is learned from photos with at least {_CAPTIONS} captions each")
     arrays = {name: value for name, value in arrays.items() if name != "people"}
     model = VseModel({name: np.asarray(value, dtype=np.float32) for name, value in arrays.items()}, meta)
     rated, alike = parted(*people, store)
+    if not all((*rated, alike)):
+        raise InputError("too few ratings are of photos in the store: some must fit and some validate (train.ratings)")
     names = sorted({one.image for part in rated for one in part})
     regions = Embedded(StoreFeatures(store, names), model)(np.arange(len(names)))
     places = {name: place for place, name in enumerate(names)}
@@ -232,17 +239,19 @@ def teach(
     )
     about = {"options": asdict(options), "ratings": [len(part) for part in rated], "likenesses": len(alike)}
     groups = [{"params": list(learner.parameters()), "lr": options.rate}]
-    trainer = Trainer(learner, groups, plan, output, describe={**about, "encoder": meta["name"]})
+    seen = {**about, "encoder": meta["name"], "files": meta.get("files", {})}
+    trainer = Trainer(learner, groups, plan, output, describe=seen, quiet=quiet)
     state = trainer.run(task.losses, task.validate)
     trainer.load_best()
     with torch.no_grad():
         learner.people.mul_(options.share)
         kept = task.validate()
     trained = {**about, "steps": state.best_step, "agreement": kept["agreement"], "people": kept["people"]}
-    folder = Path(output) / "vse"
-    found: Floats32 = learner.people.detach().cpu().numpy()
-    save_weights({**arrays, "people": found}, folder, "vse")
-    write_meta(folder, {**{k: v for k, v in meta.items() if k != "files"}, "people": trained})
+    if parallel.rank() == 0:
+        folder = Path(output) / "vse"
+        found: Floats32 = learner.people.detach().cpu().numpy()
+        save_weights({**arrays, "people": found}, folder, "vse")
+        write_meta(folder, {**{k: v for k, v in meta.items() if k != "files"}, "people": trained})
     return trained
 
 
