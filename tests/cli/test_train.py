@@ -47,7 +47,7 @@ def options(made: Path, output: str) -> list[str]:
     return [*where, "--captions", str(made / "coco.json"), "--flickr8k", str(made), *plan]
 
 
-@pytest.mark.parametrize("words", ["states", "gru"])
+@pytest.mark.parametrize("words", ["states", "alone", "gru"])
 def test_scan(made: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "scan", *options(made, words), "--words", words, "--width", "16"]) == 0
     assert "best at step" in capsys.readouterr().out

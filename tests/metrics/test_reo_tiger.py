@@ -25,7 +25,7 @@ from vericap.metrics.reo import Extraness, Omission, Relevance, measures
 from vericap.metrics.reo.explanation import beyond
 from vericap.metrics.reo.measures import residual
 from vericap.models.word_meanings import Meanings, content
-from vericap.run.analyses import PhotoRegions, ScanWeights, TokenStates, WordMeanings
+from vericap.run.analyses import PhotoRegions, ScanWeights, ScanWords, TokenStates, WordMeanings
 from vericap.run.plan import Plan, analysed
 from vericap.text.encoders import StateTable
 from vericap.vision.store import RegionTable
@@ -289,6 +289,35 @@ def test_reasons_look_at_what_the_score_looks_at(model: str) -> None:
     assert {word.source for one in only[1:3] if one for word in one.words} == {"", "references"}
     assert all(word.region is None for one in only[1:3] if one for word in one.words)
     assert only[3] is None  # no reference, no score
+
+
+def test_a_model_that_reads_words_alone(tmp_path: Path) -> None:
+    """The encoder reads every word by itself: the same word has one vector in all captions."""
+    rng = np.random.default_rng(0)
+    shapes = {"image": GIVEN, "text": 384, "text_output": 4, "image_bias": 0, "text_bias": 0}
+    weights = {name: rng.normal(size=(WIDTH, shape) if shape else WIDTH) for name, shape in shapes.items()}
+    weights |= {"text_hidden": rng.normal(size=(4, 384)), "text_hidden_bias": rng.normal(size=4)}
+    save_file({name: value.astype(np.float32) for name, value in weights.items()}, tmp_path / "scan.safetensors")
+    meta = {"name": "tiny", "fingerprint": "f", "words": "alone", "text_encoder": "captions", "marks": "unread"}
+    (tmp_path / "meta.json").write_text(json.dumps({**meta, "pointing": POINTING}))
+    metric = Relevance(model=str(tmp_path))
+    batch = batch_of(SAMPLES)
+    needed = closure(metric.requires(batch.settings), batch.settings)
+    assert TokenStates("captions", alone=True) in needed
+    assert TokenStates("captions") not in needed
+    assert "encoder:" in metric.signature(batch)
+    assert np.isfinite(scored(metric, batch).values).all()
+    key = ScanWords(str(tmp_path))
+    words, texts = analysed(batch, key)[key], batch.texts
+    dogs = [words[place][text.split().index("dog") + 1] for place, text in enumerate(texts) if "dog" in text]
+    assert len(dogs) == 3
+    for dog in dogs[1:]:
+        np.testing.assert_array_equal(dog, dogs[0])
+    assert all(not words[place][[0, -1]].any() for place in range(len(texts)))  # marks are not read
+    declared = Plan((metric,), batch.settings, explain=True).keys_of(metric)
+    (first,) = metric.explain(analysed(batch, *declared).read_by(metric.label, declared), [0], full=False)
+    assert first is not None
+    assert [word.text for word in first.words] == ["a", "dog", "runs"]
 
 
 def test_a_model_with_a_vocabulary_asks_for_no_encoder(tmp_path: Path) -> None:

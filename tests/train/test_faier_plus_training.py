@@ -51,7 +51,7 @@ def source(images: int, seed: int = 0) -> FaierPlusSource:
     )
 
 
-def fit(output: Path, data: FaierPlusSource, start: str = "", **more: int) -> dict:
+def fit(output: Path, data: FaierPlusSource, start: str = "", share: float = 1.0, **more: int) -> dict:
     plan = TrainPlan(**{"steps": 6, "warmup": 1, "validate": 3, "threads": 1, **more})
     return learned.train(
         [data],
@@ -65,6 +65,7 @@ def fit(output: Path, data: FaierPlusSource, start: str = "", **more: int) -> di
         encoder="default",
         token_mean=np.zeros(D, np.float32),
         start=weights(start, "faier_plus") if start else None,
+        share=share,
         quiet=True,
     )
 
@@ -118,6 +119,40 @@ def test_a_training_goes_on_from_a_written_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(value, np.asarray(weights(first, "faier_plus")[0][name], np.float32))
     trained = fit(tmp_path / "second", data, start=first)
     assert trained["before"]["steps"] in (20, 40)
+
+
+def test_weights_go_a_share_of_the_way(tmp_path: Path) -> None:
+    data = source(20)
+    fit(tmp_path / "first", data)
+    first = str(tmp_path / "first" / "faier_plus")
+    trained = {share: fit(tmp_path / str(share), data, first, share) for share in (1.0, 0.5, 0.0)}
+    begun, whole, half, none = (
+        weights(str(tmp_path / name / "faier_plus"), "faier_plus")[0] for name in ("first", "1.0", "0.5", "0.0")
+    )
+    assert set(half) == set(whole) == set(begun)
+    moved = {}
+    for name, value in half.items():
+        step = max(np.abs(given[name]).max() for given in (begun, whole)) / 127  # of the 8-bit numbers
+        np.testing.assert_allclose(value, (begun[name] + whole[name]) / 2, atol=step + 1e-6)
+        np.testing.assert_allclose(none[name], begun[name], atol=step + 1e-6)
+        moved[name] = np.abs(whole[name] - begun[name]).max() / max(step, 1e-6)
+    assert max(moved.values()) > 4  # far enough to tell half of the way from all of it
+    assert "share" not in trained[1.0]
+    assert (trained[0.5]["share"], trained[0.0]["share"]) == (0.5, 0.0)
+    network = learned.FaierPlusModule(8, D)
+    network.begin_with(half)
+    task = learned.FaierPlusTask(network, [data], [12], data, learned.FaierPlusOptions(batch=12, hidden=8))
+    with torch.no_grad():  # what is said of the weights is true of those that are written
+        assert trained[0.5]["agreement"] == pytest.approx(task.validate()["agreement"], abs=2.0)
+
+
+def test_a_share_without_a_start_changes_nothing(tmp_path: Path) -> None:
+    data = source(20)
+    trained = [fit(tmp_path / str(share), data, share=share) for share in (1.0, 0.5)]
+    assert trained[0] == trained[1]
+    one, two = (load_file(tmp_path / name / "faier_plus" / "faier_plus.safetensors") for name in ("1.0", "0.5"))
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
 
 
 def test_claims_are_half_of_the_target() -> None:

@@ -61,6 +61,31 @@ def test_states_resume_to_the_same_file(tmp_path: Path, monkeypatch: pytest.Monk
         kept.token_states(other, tmp_path, "x", READER, each=2)
 
 
+def test_states_of_words_read_alone_are_kept_beside_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_BLOCK", 1)
+    texts = [text for five in TEXTS for text in five[:2]]
+    usual, _ = kept.token_states(DATA, tmp_path, "x", READER, each=2)
+    alone, offsets = kept.token_states(DATA, tmp_path, "x", READER, each=2, threads=2, alone=True)
+    names = ["x-alone-2-offsets.npy", "x-alone-2.f16", "x-states-2-offsets.npy", "x-states-2.f16"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
+    expected = READER.word_states(texts)
+    np.testing.assert_array_equal(offsets, expected.offsets)
+    np.testing.assert_array_equal(alone, expected.states)
+    np.testing.assert_array_equal(usual, READER.token_states(texts).states)  # as they were
+    # Two images were noted, half of a third one was written when the run was stopped.
+    np.save(tmp_path / "x-alone-2-offsets.npy", offsets[:5])
+    whole = (tmp_path / "x-alone-2.f16").read_bytes()
+    (tmp_path / "x-alone-2.f16").write_bytes(whole[: int(offsets[5]) * 768])
+    again, _ = kept.token_states(DATA, tmp_path, "x", READER, each=2, alone=True)
+    np.testing.assert_array_equal(again, expected.states)
+    with pytest.raises(InputError, match=r"alone-2\.f16 holds token states of other captions"):
+        kept.token_states(Captioned(DATA.keys, TEXTS[::-1]), tmp_path, "x", READER, each=2, alone=True)
+    for part in ("-offsets.npy", ".f16"):  # states of words in their sentences are no states of words alone
+        (tmp_path / f"x-alone-2{part}").write_bytes((tmp_path / f"x-states-2{part}").read_bytes())
+    with pytest.raises(InputError, match="of other captions, or of another encoder"):
+        kept.token_states(DATA, tmp_path, "x", READER, each=2, alone=True)
+
+
 def test_sentences_resume_and_serve_a_smaller_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_BLOCK", 1)
     calls = []

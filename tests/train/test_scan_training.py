@@ -16,6 +16,7 @@ from vericap.core.errors import InputError, VericapError  # noqa: E402
 from vericap.graphs.claims import covered  # noqa: E402
 from vericap.metrics import tiger  # noqa: E402
 from vericap.models import scan as scoring  # noqa: E402
+from vericap.text.encoders import open_encoder  # noqa: E402
 from vericap.train import claims, losses  # noqa: E402
 from vericap.train.scan import command, data, training  # noqa: E402
 from vericap.train.scan.export import shrunk_whitening  # noqa: E402
@@ -56,9 +57,11 @@ def run(folder: Path, *, steps: int = 60, **changes: object) -> dict:
     return training.train([source], [20], source, folder, plan=plan, options=options(**changes), **FEATURES, quiet=True)
 
 
-@pytest.mark.parametrize("loss", ["distil", "infonce", "hardest"])
-def test_it_learns_to_retrieve(loss: str, tmp_path: Path) -> None:
-    run(tmp_path, steps=120, loss=loss)
+@pytest.mark.parametrize(
+    ("loss", "words"), [("distil", "states"), ("infonce", "states"), ("hardest", "states"), ("distil", "alone")]
+)
+def test_it_learns_to_retrieve(loss: str, words: str, tmp_path: Path) -> None:
+    run(tmp_path, steps=120, loss=loss, words=words)
     rows = (tmp_path / "log.csv").read_text().splitlines()
     names, last = rows[0].split(","), rows[-1].split(",")
     assert float(last[names.index("i2t_r1")]) > 80
@@ -83,6 +86,30 @@ def test_exported_model_scores_as_torch_does(tmp_path: Path) -> None:
         model.output.weight.copy_(torch.from_numpy(scorer.weights["output"]))
         expected = training.ScanTask(model, [source], [20], source, 0).matrices(source)[0]
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("marks", [False, True])
+def test_words_read_alone_are_the_same_without_torch(marks: bool, tmp_path: Path) -> None:
+    """Of the shipped encoder's words, as a written model reads them."""
+    run(tmp_path, steps=60, words="alone", marks=marks)
+    scorer = scoring.load(str(tmp_path / "scan"))
+    assert scorer.meta["words"] == "alone"
+    assert scorer.weights["text_hidden"].shape == (8, 384)
+    assert np.abs(scorer.weights["text_output"]).max() > 1e-3  # it has learned something
+    texts = ["a dog runs, fast", "", "the dog's t-shirt"]
+    states = open_encoder("captions").word_states(texts)
+    text = data.TextStates(states.states, states.offsets, None if marks else states.lettered(texts))
+    model = ScanModule(options(words="alone", marks=marks), 20)
+    model.begin_with(scorer.weights)
+    with torch.no_grad():
+        expected = model.words(text.read(range(3))).numpy()
+    found = scorer.words(texts, states)
+    np.testing.assert_allclose(found.vectors, expected, atol=1e-4)
+    np.testing.assert_array_equal(found.offsets, states.offsets)
+    np.testing.assert_array_equal(found[0][2], found[2][2])  # the dog of either caption
+    linear = scoring.unit(states.states.astype(np.float32) @ scorer.weights["text"].T + scorer.weights["text_bias"])
+    assert np.abs(found.vectors - linear)[found.vectors.any(axis=1)].max() > 1e-3
+    assert found.vectors.any(axis=1).tolist() == (states.lettered(texts) | marks).tolist()
 
 
 def test_relevance_to_references_is_the_metric_of_reo() -> None:
@@ -196,6 +223,66 @@ def test_learning_from_claims_and_going_on(tmp_path: Path) -> None:
         go("third", 20, (weights, {}))
 
 
+def went_on(folder: Path, first: Path, *, steps: int = 20, share: float = 1.0, **changes: object) -> dict:
+    """A training that begins with the model of another one."""
+    source = made_source()
+    weights, meta = shipped.weights(str(first / "scan"), "scan")
+    plan = TrainPlan(steps=steps, warmup=1, validate=20, threads=1, average=0.5)
+    more = {"before": (weights, meta["trained"]), "share": share, "quiet": True, **FEATURES}
+    return training.train([source], [20], source, folder, plan=plan, options=options(**changes), **more)
+
+
+@pytest.mark.parametrize("first", ["states", "alone"])
+def test_words_read_alone_begin_with_either_model(first: str, tmp_path: Path) -> None:
+    """With no step it is the model it begins with; a small network it has not is there, and adds nothing."""
+    begun = run(tmp_path / "first", steps=40, words=first)
+    none = went_on(tmp_path / "none", tmp_path / "first", steps=0, words="alone")
+    assert none["agreement"] == pytest.approx(begun["agreement"], abs=2.0)  # the one is of 8-bit numbers
+    before, after = (scoring.load(str(tmp_path / name / "scan")) for name in ("first", "none"))
+    assert after.meta["words"] == "alone"
+    assert after.weights["text_output"].any() == (first == "alone")
+    texts = ["a dog", "a cat sleeps"]
+    states = open_encoder("captions").word_states(texts)
+    one, two = (model.words(texts, states).vectors for model in (before, after))
+    np.testing.assert_allclose(one, two, atol=2e-2)
+    more = went_on(tmp_path / "more", tmp_path / "first", words="alone")
+    assert more["before"]["steps"] == begun["steps"]
+    assert scoring.load(str(tmp_path / "more" / "scan")).weights["text_output"].any()
+    if first == "alone":
+        with pytest.raises(VericapError, match="another 'hidden': its options must be the same"):
+            went_on(tmp_path / "other", tmp_path / "first", words="alone", hidden=9)
+
+
+@pytest.mark.parametrize("words", ["states", "alone"])
+def test_weights_go_a_share_of_the_way(words: str, tmp_path: Path) -> None:
+    run(tmp_path / "first", steps=20)
+    trained = {
+        share: went_on(tmp_path / str(share), tmp_path / "first", share=share, words=words) for share in (1.0, 0.5, 0.0)
+    }
+    begun, whole, half, none = (
+        shipped.weights(str(tmp_path / name / "scan"), "scan")[0] for name in ("first", "1.0", "0.5", "0.0")
+    )
+    moved = {}
+    for name in sorted({*whole} - {"whitening"}):  # that one is of the weights that are written
+        if name not in begun:  # the network of words read alone begins anew, and says nothing at first
+            begun[name] = none[name]
+        step = max(np.abs(given[name]).max() for given in (begun, whole)) / 127  # of the 8-bit numbers
+        np.testing.assert_allclose(half[name], (begun[name] + whole[name]) / 2, atol=step + 1e-6)
+        np.testing.assert_allclose(none[name], begun[name], atol=step + 1e-6)
+        moved[name] = np.abs(whole[name] - begun[name]).max() / step
+    assert moved["text"] > 4  # far enough to tell half of the way from all of it
+    if words == "alone":
+        assert not none["text_output"].any()
+        assert moved["text_output"] > 4
+    assert "share" not in trained[1.0]
+    assert (trained[0.5]["share"], trained[0.0]["share"]) == (0.5, 0.0)
+    source, model = made_source(), ScanModule(options(words=words), 20)
+    model.begin_with(half)
+    with torch.no_grad():  # what is said of the weights is true of those that are written
+        found = training.ScanTask(model, [source], [20], source, 0).validate()
+    assert trained[0.5]["agreement"] == pytest.approx(found["agreement"], abs=2.0)
+
+
 def test_targets_leave_out_what_was_given() -> None:
     captions = torch.nn.functional.normalize(torch.randn(3, 5, 8), dim=-1)
     own, held = torch.tensor([[0, 1], [2, 0], [3, 4]]), torch.ones(3, 5)
@@ -260,8 +347,9 @@ def test_gru_scores_as_torch_does(tmp_path: Path) -> None:
     assert len(found[3]) == 0  # unknown words only
 
 
-def test_interrupted_training_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(tmp_path / "whole", steps=40)
+@pytest.mark.parametrize("words", ["states", "alone"])
+def test_interrupted_training_ends_the_same(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path / "whole", steps=40, words=words)
     stopping = training.Trainer.run
 
     def stop_early(self, losses, validate, *, until=None):  # type: ignore[no-untyped-def]
@@ -270,9 +358,9 @@ def test_interrupted_training_ends_the_same(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(training.Trainer, "run", stop_early)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "halves", steps=40)
+        run(tmp_path / "halves", steps=40, words=words)
     monkeypatch.undo()
-    run(tmp_path / "halves", steps=40)
+    run(tmp_path / "halves", steps=40, words=words)
     one, two = ((tmp_path / name / "scan" / "scan.safetensors").read_bytes() for name in ("whole", "halves"))
     assert one == two
 
@@ -336,6 +424,8 @@ def test_a_start_over_another_encoder_is_taken_and_one_without_is_not() -> None:
     given = Namespace(start="default", words="states", encoder="runs/vse")
     weights, trained = command.earlier(given, other)  # type: ignore[arg-type]
     assert weights["image"].shape[0] == trained["options"]["width"]
+    alone, _ = command.earlier(Namespace(**{**vars(given), "words": "alone"}), other)  # type: ignore[arg-type]
+    assert set(alone) == set(weights)
     with pytest.raises(InputError, match="has the encoder 'default', not 'none'"):
         command.earlier(Namespace(**{**vars(given), "encoder": ""}), other)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`words=states`"):

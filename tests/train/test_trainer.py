@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from vericap.core.errors import VericapError  # noqa: E402
 from vericap.train import losses  # noqa: E402
-from vericap.train.trainer import OPTIMIZERS, Trainer, TrainPlan, optimizer_of  # noqa: E402
+from vericap.train.trainer import OPTIMIZERS, Trainer, TrainPlan, between, optimizer_of  # noqa: E402
 
 
 @pytest.mark.parametrize(("keep", "step"), [("best", 2), ("last", 6)])
@@ -86,6 +86,21 @@ def test_optimizers() -> None:
     assert decays["adamw"]["weight_decay"] == 1e-4
     with pytest.raises(VericapError, match="not one of adamw, adam"):
         optimizer_of("sgd", [])
+
+
+def test_weights_a_share_of_the_way() -> None:
+    rng = np.random.default_rng(0)
+    start = {"text": rng.normal(size=(3, 4)), "text_bias": rng.normal(size=3), "whitening": np.eye(3)}
+    learned = {name: rng.normal(size=start[name].shape).astype(np.float32) for name in ("text", "text_bias")}
+    expected = {0.0: start, 1.0: learned, 0.5: {name: (start[name] + learned[name]) / 2 for name in learned}}
+    for share, weights in expected.items():
+        found = between(start, learned, share)
+        assert set(found) == {"text", "text_bias"}  # what was learned, nothing else
+        for name, value in found.items():
+            assert value.dtype == np.float32
+            np.testing.assert_allclose(value, weights[name], atol=1e-6)
+    with pytest.raises(KeyError):
+        between({}, learned, 0.5)
 
 
 def test_what_training_makes_goes_to_its_device() -> None:

@@ -23,6 +23,7 @@ from vericap.models.words import encode
 from vericap.native import able
 from vericap.native.dense import Layers
 
+STATES, ALONE = "states", "alone"  # words in their sentences, or each read alone: both from a sentence encoder
 UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
@@ -187,8 +188,12 @@ class ScanModel:
     def words(self, texts: Sequence[str], states: Any = None) -> CaptionWords:
         """Unit word vectors of captions, from `text.encoders.StateTable` or from words known since training; zero for
         marks and stops where the model does not read them."""
-        if self.meta["words"] == "states":
-            vectors = unit(self._layer("text", "text_bias")(states.states))
+        if self.meta["words"] in (STATES, ALONE):
+            read = self._layer("text", "text_bias")(states.states)
+            if "text_hidden" in self.weights:
+                hidden = self._layer("text_hidden", "text_hidden_bias")(states.states, rectify=True)
+                self._layer("text_output")(hidden, add=read)
+            vectors = unit(read)
             if self.meta.get("marks") == UNREAD:
                 vectors *= states.lettered(texts)[:, None]
             return CaptionWords(vectors, np.asarray(states.offsets, dtype=np.int64))

@@ -64,6 +64,10 @@ class CachedEncoder:
         self._fill("tokens", distinct, take, make, what="token vectors")
         return StateTable.of([states[i] for i in inverse], [cuts[i] for i in inverse], self._network.width)
 
+    def word_states(self, texts: Sequence[str]) -> StateTable:
+        """States of every word piece of every text, each word read alone; words are few, so nothing is kept on disk."""
+        return self._network.word_states(texts)
+
     def _fill(
         self,
         form: str,

@@ -24,12 +24,13 @@ from vericap.models.vse import VseModel
 from vericap.run.analyses.graphs import Graphs, parse_texts, parser_name
 from vericap.run.progress import Bar
 from vericap.run.runtime import Runtime
-from vericap.text.encoders import SentenceEncoder
+from vericap.text.encoders import SentenceEncoder, StateTable
 from vericap.text.encoders.base import lettered as lettered_pieces
 from vericap.train.data import PER_IMAGE, Captioned
 from vericap.vision.shards import save
 from vericap.vision.store import FeatureStore
 
+Read = Callable[[Sequence[str]], StateTable]  # how states of texts are made
 _BLOCK = 512  # images between two notes of how far a file is made
 _INSTEAD = "delete it, or choose another `work=DIR`"
 _ALIKE = 0.95  # cosine; one 8-bit network differs between machines by less than .01
@@ -120,10 +121,20 @@ def embedded(features: StoreFeatures, model: VseModel, file: Path, *, cells: int
 
 
 def token_states(
-    data: Captioned, folder: Path, name: str, encoder: SentenceEncoder, *, each: int, threads: int = 1
+    data: Captioned,
+    folder: Path,
+    name: str,
+    encoder: SentenceEncoder,
+    *,
+    each: int,
+    threads: int = 1,
+    alone: bool = False,
 ) -> tuple[Array, Ints]:
-    """States (tokens, width) of `each` captions of every image (`Captioned.texts`), and where each caption begins."""
-    stem = f"{name}-states-{each}"
+    """States (tokens, width) of `each` captions of every image (`Captioned.texts`), and where each caption begins;
+    `alone`: of words that are read alone."""
+    stem, read = (
+        (f"{name}-alone-{each}", encoder.word_states) if alone else (f"{name}-states-{each}", encoder.token_states)
+    )
     states_file, offsets_file = folder / f"{stem}.f16", folder / f"{stem}-offsets.npy"
     captions = data.texts(each)
     folder.mkdir(parents=True, exist_ok=True)
@@ -131,11 +142,11 @@ def token_states(
     if len(offsets) <= len(captions):
         with states_file.open("ab") as stream:
             _hold(stream, states_file)
-            _append_states(stream, states_file, offsets_file, captions, encoder, threads)
+            _append_states(stream, states_file, offsets_file, captions, read, encoder.width, threads)
         offsets = _offsets(offsets_file)
     else:  # whole, and maybe of more images
         offsets = offsets[: len(captions) + 1]
-        _check_states(encoder, captions, states_file, offsets)
+        _check_states(read, encoder.width, captions, states_file, offsets)
     return np.memmap(states_file, dtype=np.float16, mode="r").reshape(-1, encoder.width), offsets
 
 
@@ -153,19 +164,20 @@ def _append_states(
     states_file: Path,
     offsets_file: Path,
     captions: list[str],
-    encoder: SentenceEncoder,
+    read: Read,
+    width: int,
     threads: int,
 ) -> None:
     offsets = _offsets(offsets_file)
     if len(offsets) > 1:
-        _check_states(encoder, captions, states_file, offsets)
-    stream.truncate(int(offsets[-1]) * encoder.width * 2)  # what was written after the last note is written again
+        _check_states(read, width, captions, states_file, offsets)
+    stream.truncate(int(offsets[-1]) * width * 2)  # what was written after the last note is written again
     done, block = len(offsets) - 1, _BLOCK * PER_IMAGE
     left = len(captions) - done
     with ThreadPoolExecutor(threads) as pool, Bar(what="token states", total=left, unit="text") as bar:
         for start in range(done, len(captions), block):
             texts = captions[start : start + block]
-            for part in pool.map(encoder.token_states, [texts[i : i + 256] for i in range(0, len(texts), 256)]):
+            for part in pool.map(read, [texts[i : i + 256] for i in range(0, len(texts), 256)]):
                 stream.write(part.states.tobytes())
                 offsets = np.concatenate([offsets, offsets[-1] + part.offsets[1:]])
             stream.flush()
@@ -177,13 +189,13 @@ def _offsets(file: Path) -> Ints:
     return np.load(file, allow_pickle=False) if file.is_file() else np.zeros(1, dtype=np.int64)
 
 
-def _check_states(encoder: SentenceEncoder, captions: list[str], file: Path, offsets: Ints) -> None:
+def _check_states(read: Read, width: int, captions: list[str], file: Path, offsets: Ints) -> None:
     count = len(offsets) - 1
-    fits = file.is_file() and file.stat().st_size >= int(offsets[-1]) * encoder.width * 2
+    fits = file.is_file() and file.stat().st_size >= int(offsets[-1]) * width * 2
     if fits:
-        states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, encoder.width)
+        states = np.memmap(file, dtype=np.float16, mode="r").reshape(-1, width)
         for place in _spread(count):
-            kept, expected = states[offsets[place] : offsets[place + 1]], encoder.token_states([captions[place]]).states
+            kept, expected = states[offsets[place] : offsets[place + 1]], read([captions[place]]).states
             fits = fits and kept.shape == expected.shape and bool(np.abs(kept - expected).max() < 0.1)
     if not fits:
         raise InputError(f"{file} holds token states of other captions, or of another encoder; {_INSTEAD}")

@@ -12,7 +12,7 @@ from vericap.core.analysis import Analysis, Index, Key
 from vericap.core.batch import Batch
 from vericap.core.settings import Settings
 from vericap.core.typing import Floats32, Ints
-from vericap.models.scan import Attended, CaptionWords, ScanModel, with_cells
+from vericap.models.scan import ALONE, STATES, Attended, CaptionWords, ScanModel, with_cells
 from vericap.models.word_meanings import Meanings
 from vericap.run.analyses.models import ScanWeights, VseWeights
 from vericap.run.analyses.regions import Regions
@@ -154,7 +154,7 @@ class WordMeanings(Analysis[Meanings]):
 
 
 def _read(model: ScanModel, runtime: Runtime, words: list[str]) -> CaptionWords:
-    if model.meta["words"] != "states":
+    if model.meta["words"] not in (STATES, ALONE):
         return model.words(words, None)
     return model.words(words, runtime.encoder(model.meta.get("text_encoder", "gte-small")).token_states(words))
 
@@ -162,4 +162,5 @@ def _read(model: ScanModel, runtime: Runtime, words: list[str]) -> CaptionWords:
 def _states(model: str) -> tuple[TokenStates, ...]:
     """What a SCAN model reads texts from: the encoder's states, or nothing but its own vocabulary."""
     weights = ScanWeights(model)
-    return (TokenStates(weights.text_encoder),) if weights.meta["words"] == "states" else ()
+    words = weights.meta["words"]
+    return (TokenStates(weights.text_encoder, words == ALONE),) if words in (STATES, ALONE) else ()

@@ -37,13 +37,15 @@ class Sentences(Analysis[Floats32]):
 
 @dataclass(frozen=True)
 class TokenStates(Analysis[StateTable]):
-    """Contextual states of the word pieces of all texts."""
+    """States of the word pieces of all texts: in their sentences, or each word read alone."""
 
     encoder: str = CAPTIONS
+    alone: bool = False
     cost: ClassVar[int] = 15 * 2 * 384  # 15 pieces of a caption
 
     def compute(self, batch: Batch, runtime: Runtime) -> StateTable:
-        return runtime.encoder(self.encoder).token_states(batch.texts)
+        encoder = runtime.encoder(self.encoder)
+        return encoder.word_states(batch.texts) if self.alone else encoder.token_states(batch.texts)
 
     def signature(self, batch: Batch) -> dict[str, str]:
         return {"encoder": encoder_name(self.encoder)}

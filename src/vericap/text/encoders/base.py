@@ -7,7 +7,7 @@ content and met again by every later run.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vericap.core.typing import Bools, Floats16, Floats32, Ints
 
+_WORDS = 1 << 15  # words read alone that are remembered
 LENGTH = 128  # word pieces a network reads at once; captions have 13 on average
 
 
@@ -140,6 +141,30 @@ class SentenceEncoder(ABC):
         states = self.piece_states(cuts)
         return StateTable.of([states[i] for i in inverse], [cuts[i] for i in inverse], self.width)
 
+    def word_states(self, texts: Sequence[str]) -> StateTable:
+        """States of every word piece of every text, each word read alone: nothing of its sentence is in them. Marks at
+        both ends are zero."""
+        distinct, inverse = distinct_texts(texts)
+        cuts = self.cut(distinct)
+        words = [list(word_pieces(text, cut)) for text, cut in zip(distinct, cuts)]
+        known = self._read_alone(dict.fromkeys(word for own in words for word in own))
+        mark = np.zeros((1, self.width), dtype=np.float16)
+        states = [np.concatenate([mark, *(known[word] for word in own), mark]) for own in words]
+        return StateTable.of([states[i] for i in inverse], [cuts[i] for i in inverse], self.width)
+
+    def _read_alone(self, words: Iterable[tuple[int, ...]]) -> Mapping[tuple[int, ...], Floats16]:
+        """States of words by their pieces; words met before are remembered."""
+        known: dict[tuple[int, ...], Floats16] = self.__dict__.get("_alone", {})
+        if len(known) > _WORDS:
+            known = {}  # another thread may read the old ones
+        self.__dict__["_alone"] = known
+        new = [word for word in words if word not in known]
+        if new:
+            first, last = self.cut([""])[0].ids
+            read = self._states([[first, *word[: self.length - 2], last] for word in new])
+            known.update(zip(new, (own[1:-1].astype(np.float16) for own in read)))
+        return known
+
     def piece_states(self, cuts: Sequence[Cut]) -> list[Floats16]:
         """States of texts cut by `cut`, as they are kept."""
         windows, owners, _ = self._windows([cut.ids for cut in cuts])
@@ -152,6 +177,20 @@ class SentenceEncoder(ABC):
     def phrases(self, vectors: Floats32) -> Floats32:
         """Unit vectors of phrases after what all phrases share is taken away."""
         return normalise(vectors - self.phrase_mean())
+
+
+def word_pieces(text: str, cut: Cut) -> Iterator[tuple[int, ...]]:
+    """The pieces of every word of a text without the marks at both ends; letters and digits that touch are one word."""
+    word: list[int] = []
+    end = -1
+    for piece, (start, stop) in zip(cut.ids[1:-1], cut.offsets[1:-1]):
+        if word and not (start == end and text[start : start + 1].isalnum() and text[start - 1 : start].isalnum()):
+            yield tuple(word)
+            word = []
+        word.append(piece)
+        end = stop
+    if word:
+        yield tuple(word)
 
 
 def _joined(windows: Sequence[Floats16]) -> Floats16:

@@ -18,6 +18,7 @@ from vericap.core.errors import InputError
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Bools, Floats32
 from vericap.models import vse
+from vericap.models.scan import ALONE, STATES
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
@@ -34,7 +35,12 @@ Vectors = tuple[Floats32, Bools]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, batch=64, name=_NAME)
-    parser.add_argument("--words", choices=("states", "gru"), default="states", help="text side (states)")
+    parser.add_argument(
+        "--words",
+        choices=(STATES, ALONE, "gru"),
+        default=STATES,
+        help="text side: states of words in their sentences, of words read alone, or a GRU's of its own (states)",
+    )
     parser.add_argument("--loss", choices=("distil", "infonce", "hardest"), default="distil")
     parser.add_argument(
         "--teacher",
@@ -130,10 +136,10 @@ def run(args: argparse.Namespace) -> int:
         return imported(args)
     parallel.start(args.device)
     store, output = FeatureStore(args.features), Path(args.output)
-    if args.teacher != "sentences" and args.words != "states":
-        raise InputError(f"`teacher={args.teacher}` compares token states: it needs `words=states`")
-    if args.ratings and (args.loss != "distil" or args.words != "states"):
-        raise InputError("`ratings=FILE` goes with `loss=distil` and `words=states`")
+    if args.teacher != "sentences" and args.words == "gru":
+        raise InputError(f"`teacher={args.teacher}` compares token states: it needs `words=states` or `words=alone`")
+    if args.ratings and (args.loss != "distil" or args.words == "gru"):
+        raise InputError("`ratings=FILE` goes with `loss=distil`, and with `words=states` or `words=alone`")
     before = earlier(args, store) if args.start else None
     if args.encoder:
         options.check_whole(store)
@@ -241,7 +247,8 @@ def source(
     each, read = (part.most, part.most) if whole else (each, min(each, args.captions_per_image))
     text: data.TextStates | data.TextNumbers
     if words is None:
-        states = kept.token_states(part, work, name, encoder, each=read, threads=threads)
+        alone = args.words == ALONE
+        states = kept.token_states(part, work, name, encoder, each=read, threads=threads, alone=alone)
         text = data.TextStates(*states, None if args.marks else kept.lettered(part.texts(read), encoder))
     else:
         text = data.TextNumbers(part.texts(read), words)
@@ -265,8 +272,8 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
     another; without an encoder the features must be the same.
     """
     weights, meta = shipped.weights(args.start, "scan")
-    if args.words != "states" or meta["words"] != "states":
-        raise InputError("`start=NAME` goes on from a model with `words=states`")
+    if args.words == "gru" or meta["words"] not in (STATES, ALONE):
+        raise InputError("`start=NAME` goes on from a model with `words=states` or `words=alone`, to one of these")
     its = meta.get("encoder") or ""
     if bool(its) != bool(args.encoder):
         raise InputError(f"`start={args.start}` has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")

@@ -13,7 +13,7 @@ from torch import nn
 
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array
-from vericap.models.scan import Attention
+from vericap.models.scan import ALONE, STATES, Attention
 from vericap.train.named import Pointed
 from vericap.train.scan.data import WordTensors
 from vericap.train.scan.soft_tiger import soft_tiger
@@ -78,8 +78,12 @@ class ScanModule(nn.Module):
         self.hidden = nn.Linear(features, options.hidden)
         self.output = nn.Linear(options.hidden, width, bias=False)
         nn.init.zeros_(self.output.weight)
-        if options.words == "states":
+        if options.words in (STATES, ALONE):
             self.text = nn.Linear(states, width)
+            if options.words == ALONE:  # what a sentence says of a word is not there: more is to be learned of each
+                self.text_hidden = nn.Linear(states, options.hidden)
+                self.text_output = nn.Linear(options.hidden, width, bias=False)
+                nn.init.zeros_(self.text_output.weight)
         else:
             self.embedding = nn.Embedding(len(words or ()), options.embedding)
             self.gru = nn.GRU(options.embedding, width, batch_first=True, bidirectional=True)
@@ -109,9 +113,9 @@ class ScanModule(nn.Module):
     def begin_with(self, weights: Mapping[str, Array]) -> None:
         """Take over the projections of a written model (`scan.safetensors`)."""
         own = self.state_dict()
-        for name in ("image", "hidden", "output", "text"):
+        for name in ("image", "hidden", "output", "text", "text_hidden", "text_output"):
             for key, given in ((f"{name}.weight", name), (f"{name}.bias", f"{name}_bias")):
-                if key not in own:
+                if key not in own or (name.startswith("text_") and given not in weights):
                     continue
                 values = np.asarray(weights.get(given, np.zeros(0)), dtype=np.float32)
                 if name in ("image", "hidden") and values.ndim == 2:  # cells begin without weight
@@ -134,8 +138,11 @@ class ScanModule(nn.Module):
 
     def words(self, text: WordTensors) -> torch.Tensor:
         """Unit vectors (words, D) of captions, one after the other."""
-        if self.options.words == "states":
-            found: torch.Tensor = F.normalize(self.text(text.values), dim=-1)
+        if self.options.words in (STATES, ALONE):
+            read: torch.Tensor = self.text(text.values)
+            if self.options.words == ALONE:
+                read = read + self.text_output(F.relu(self.text_hidden(text.values)))
+            found = F.normalize(read, dim=-1)
             return found if text.there is None else found * text.there[:, None]
         parts = list(torch.split(self.embedding(text.values), text.counts.tolist()))
         packed = nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
@@ -240,8 +247,11 @@ def weights_of(model: ScanModule) -> dict[str, Array]:
     """What scoring needs, as arrays."""
     named = {"image": model.image, "hidden": model.hidden}
     found: dict[str, Any] = {"output": model.output.weight}
-    if model.options.words == "states":
+    if model.options.words in (STATES, ALONE):
         named["text"] = model.text
+    if model.options.words == ALONE:
+        named["text_hidden"] = model.text_hidden
+        found["text_output"] = model.text_output.weight
     for key, layer in named.items():
         found[key], found[f"{key}_bias"] = layer.weight, layer.bias
     if model.options.words == "gru":

@@ -1,6 +1,7 @@
 """Train SCAN on a feature store: losses over all pairs of a batch, references, validation.
 
-Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`), or word
+Text side: frozen token states of the shipped sentence encoder through one linear map (`words="states"`), those of words
+read alone through a small network (`words="alone"`: only attention then knows which words belong together), or word
 embeddings (from scratch, or beginning with given word vectors) and a bidirectional GRU (`words="gru"`, as in the
 paper). Loss: `distil` (the teacher's cosines plus 0.1 InfoNCE; recommended), `infonce`, `hardest` (the paper's
 triplet loss).
@@ -19,7 +20,7 @@ import torch
 from vericap.core.errors import VericapError
 from vericap.core.typing import Array
 from vericap.models.described import text_side
-from vericap.models.scan import UNREAD
+from vericap.models.scan import ALONE, STATES, UNREAD
 from vericap.train import losses, parallel
 from vericap.train.data import drawn
 from vericap.train.ratings import RatedPhotos
@@ -227,7 +228,7 @@ def train(
     torch.manual_seed(plan.seed)
     states = sources[0].sentences.shape[-1]
     model = ScanModule(options, int(sources[0].features.shape[-1]), words, states=states)
-    if start is not None and options.words == "states":
+    if start is not None and options.words in (STATES, ALONE):
         model.start_from(*start)
     if vectors is not None and options.words == "gru":
         model.start_words(*vectors)

@@ -47,7 +47,7 @@ class PeopleOptions:
     given: float = 0.6  # share of the references that a step reads
     rate: float = 1e-3
     pull: float = 3e-3  # of P towards zero
-    share: float = 0.6  # of P that is kept: all of it fits near captions better and captions of other photos worse
+    share: float = 0.8  # of P that is kept: all of it fits near captions better and captions of other photos worse
 
 
 class CaptionMap(nn.Module):
