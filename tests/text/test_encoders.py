@@ -153,7 +153,6 @@ def test_more_words_than_are_remembered_are_read_alike(monkeypatch: pytest.Monke
             np.testing.assert_array_equal(encoder.word_states([text]).states, expected[row])
 
 
-@pytest.mark.xfail(strict=True, reason="a word of more pieces than are read at once loses the states of its last ones")
 def test_a_word_longer_than_is_read_at_once_has_a_state_for_every_piece() -> None:
     text = "\u4e2d" * 200  # letters that touch
     found, usual = SHIPPED.word_states([text]), SHIPPED.token_states([text])

@@ -172,6 +172,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, weight: float) -> None:
 
 def rated_of(args: argparse.Namespace, store: FeatureStore) -> RatedPhotos | None:
     """The photos that --ratings names, where it is given."""
+    if not 0 < args.share <= 1 or (args.share < 1 and not args.start):
+        raise InputError(f"`share={args.share:g}` is a share of the way from `start=NAME`: above 0, at most 1")
     if not args.ratings:
         return None
     return rated_photos(ratings(args.ratings, coco(args.captions, never=args.never)), store)

@@ -156,7 +156,10 @@ class WordMeanings(Analysis[Meanings]):
 def _read(model: ScanModel, runtime: Runtime, words: list[str]) -> CaptionWords:
     if model.meta["words"] not in (STATES, ALONE):
         return model.words(words, None)
-    return model.words(words, runtime.encoder(model.meta.get("text_encoder", "gte-small")).token_states(words))
+    encoder = runtime.encoder(model.meta.get("text_encoder", "gte-small"))
+    return model.words(
+        words, encoder.word_states(words) if model.meta["words"] == ALONE else encoder.token_states(words)
+    )
 
 
 def _states(model: str) -> tuple[TokenStates, ...]:

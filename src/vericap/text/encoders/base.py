@@ -161,8 +161,8 @@ class SentenceEncoder(ABC):
         new = [word for word in words if word not in known]
         if new:
             first, last = self.cut([""])[0].ids
-            read = self._states([[first, *word[: self.length - 2], last] for word in new])
-            known.update(zip(new, (own[1:-1].astype(np.float16) for own in read)))
+            read = self.piece_states([Cut([first, *word, last], []) for word in new])
+            known.update(zip(new, (own[1:-1] for own in read)))
         return known
 
     def piece_states(self, cuts: Sequence[Cut]) -> list[Floats16]:

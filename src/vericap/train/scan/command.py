@@ -274,6 +274,8 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
     weights, meta = shipped.weights(args.start, "scan")
     if args.words == "gru" or meta["words"] not in (STATES, ALONE):
         raise InputError("`start=NAME` goes on from a model with `words=states` or `words=alone`, to one of these")
+    if args.words == STATES and meta["words"] == ALONE:
+        raise InputError(f"`start={args.start}` reads words alone: name `words=alone` too")
     its = meta.get("encoder") or ""
     if bool(its) != bool(args.encoder):
         raise InputError(f"`start={args.start}` has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")
