@@ -21,6 +21,7 @@ from vericap.core import shipped
 from vericap.core.errors import InputError
 from vericap.core.typing import Bools, Floats, Floats32
 from vericap.models.described import checked
+from vericap.models.vse import regions_version
 from vericap.models.words import tokens
 
 PART = "learn_to_eval"
@@ -69,7 +70,7 @@ class LearnToEvalModel:
 def load(model: str = "default") -> LearnToEvalModel:
     """The shipped model (default), or one in a folder that `vericap train learn-to-eval` wrote."""
     weights, meta = checked(*shipped.weights(model, PART))
-    now = shipped.version(shipped.describe(meta["encoder"], "vse"))
+    now = regions_version(shipped.describe(meta["encoder"], "vse"))
     if now != meta["encoder_version"]:
         raise InputError(
             f"the model {meta['name']} was trained over the image-sentence encoder {meta['encoder_version']}, but "

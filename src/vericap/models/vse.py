@@ -9,6 +9,7 @@ with t' = unit(t + P t), which weighs what a caption says as people do who rate 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,8 @@ def standardise(values: Floats32) -> Floats32:
 def load(model: str = "default") -> VseModel:
     """The shipped encoder (default), or one in a folder (`vse.safetensors`, `meta.json`)."""
     return VseModel(*checked(*shipped.weights(model, "vse")))
+
+
+def regions_version(meta: Mapping[str, Any]) -> str:
+    """Name and version of what embeds regions; an encoder that was taught how captions are weighed keeps it."""
+    return str(meta.get("regions") or shipped.version(meta))

@@ -16,6 +16,7 @@ from vericap.core import shipped
 from vericap.core.typing import Array, Bools, Floats32, Ints
 from vericap.models.described import text_side
 from vericap.models.learn_to_eval import PART, word_pairs
+from vericap.models.vse import regions_version
 from vericap.train import parallel
 from vericap.train.data import Captioned, Draw
 from vericap.train.learn_to_eval.machine import KINDS, MachineCaptions
@@ -156,7 +157,7 @@ def train_discriminator(
     sizes = (options.width, options.buckets, options.pairs, options.hidden)
     model = Discriminator(photos.images.shape[1], *sizes)
     describe = {"options": asdict(options), "photos": len(photos), "machine_captions": list(KINDS)}
-    version = shipped.version(shipped.describe(encoder, "vse"))
+    version = regions_version(shipped.describe(encoder, "vse"))
     seen = {**describe, "features": features, "encoder_version": version, **text_side(text_encoder)}
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     trainer = Trainer(model, groups, plan, output, describe=seen, quiet=quiet)

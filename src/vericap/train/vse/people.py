@@ -21,7 +21,7 @@ from torch import nn
 from vericap.core.errors import InputError
 from vericap.core.shipped import save_weights, write_meta
 from vericap.core.typing import Array, Bools, Floats32, Ints
-from vericap.models.vse import VseModel
+from vericap.models.vse import VseModel, regions_version
 from vericap.text.encoders import SentenceEncoder
 from vericap.train import losses, parallel
 from vericap.train.data import Draw
@@ -251,7 +251,8 @@ def teach(
         folder = Path(output) / "vse"
         found: Floats32 = learner.people.detach().cpu().numpy()
         save_weights({**arrays, "people": found}, folder, "vse")
-        write_meta(folder, {**{k: v for k, v in meta.items() if k != "files"}, "people": trained})
+        known = {name: value for name, value in meta.items() if name != "files"}
+        write_meta(folder, {**known, "regions": regions_version(meta), "people": trained})
     return trained
 
 
