@@ -19,7 +19,7 @@ from vericap.cli import main  # noqa: E402
 from vericap.core.shipped import save_weights, weights, write_meta  # noqa: E402
 from vericap.models.arrays import unit  # noqa: E402
 from vericap.models.faier_plus.layout import CaptionLayout  # noqa: E402
-from vericap.models.vse import VseModel, load  # noqa: E402
+from vericap.models.vse import VseModel, load, regions_version  # noqa: E402
 from vericap.native import able  # noqa: E402
 from vericap.train.data import Captioned, Draw  # noqa: E402
 from vericap.train.faier_plus import training as plus  # noqa: E402
@@ -249,7 +249,9 @@ def test_regions_are_as_they_were(made: Made, trained: dict[str, Any]) -> None:
     assert set(after) == {*before, "people"}
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
-    assert {**meta, "people": None, "files": None} == {**about, "people": None, "files": None}
+    added = {"people": None, "files": None, "regions": None}
+    assert {**meta, **added} == {**about, **added}
+    assert meta["regions"] == regions_version(about)  # what was trained over its regions fits still
     assert meta["people"] == trained
     stored = (made.folder / "taught" / "vse" / "vse.safetensors").read_bytes()
     assert b'"people"' in stored
@@ -259,8 +261,8 @@ def test_a_share_of_what_was_learned_is_kept(made: Made, trained: dict[str, Any]
     learned = torch.load(made.folder / "taught" / "best.pt", weights_only=True)["averaged"][0].numpy()
     written = weights(str(made.folder / "taught" / "vse"), "vse")[0]["people"]
     assert np.abs(learned).max() > 0.01
-    np.testing.assert_allclose(written, 0.6 * learned, atol=np.abs(learned).max() / 127)
-    assert trained["options"]["share"] == 0.6
+    np.testing.assert_allclose(written, people.PeopleOptions.share * learned, atol=np.abs(learned).max() / 127)
+    assert trained["options"]["share"] == people.PeopleOptions.share
     made.taught("whole", steps=10, share=1.0)
     made.taught("half", steps=10, share=0.5)
     whole, half = (weights(str(made.folder / name / "vse"), "vse")[0]["people"] for name in ("whole", "half"))
