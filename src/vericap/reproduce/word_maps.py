@@ -185,8 +185,11 @@ def vse_maps(
         Sample(str(place), captions[image][start:end], (), image) for place, (image, (start, end)) in enumerate(nouns)
     ]
     sentences = Sentences(encoder=VseWeights(model).text_encoder)
-    batch = analysed(Batch.of(samples, settings), Regions.of(settings), RegionVectors(model), sentences)
-    table, vectors, texts = batch[Regions.of(settings)], batch[RegionVectors(model)], batch[sentences]
+    batch = analysed(
+        Batch.of(samples, settings), Regions.of(settings), RegionVectors(model), VseWeights(model), sentences
+    )
+    table, vectors = batch[Regions.of(settings)], batch[RegionVectors(model)]
+    texts = batch[VseWeights(model)].weighed(batch[sentences])
     columns: dict[str, list[Floats]] = {}
     boxes: dict[str, Floats] = {}
     for row, (name, _) in enumerate(nouns):
