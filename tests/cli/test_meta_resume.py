@@ -144,7 +144,8 @@ def test_x100_of_meta(ratings: Path, capsys) -> None:
 
 
 @NEEDS_DATA
-def test_verify_is_resumed_in_the_same_way(tmp_path: Path, capsys, scored) -> None:
+def test_verify_is_resumed_in_the_same_way(tmp_path: Path, capsys, scored, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # of a narrow terminal lines are broken
     state = str(tmp_path / "state")
     words = ["verify", "--datasets", "flickr8k-expert", "-q", "--resume", state, "-m"]
     code = main([*words, "rouge-l"])
