@@ -33,7 +33,9 @@ def test_kernels_and_twins_give_the_same_scores(monkeypatch: pytest.MonkeyPatch)
     made = scores(samples())
     monkeypatch.setenv("VERICAP_PURE_PYTHON", "1")
     for label, values in scores(samples()).items():
-        np.testing.assert_allclose(made[label], values, atol=1e-5, err_msg=label)
+        # TIGEr ranks regions: two that are nearly alike change places by the last digit.
+        tolerance = 1e-4 if label == "tiger" else 1e-5
+        np.testing.assert_allclose(made[label], values, atol=tolerance, err_msg=label)
 
 
 def test_a_photo_has_the_same_scores_alone_and_among_others() -> None:
