@@ -25,7 +25,6 @@ from vericap.train.scan.network import ScanModule, ScanOptions  # noqa: E402
 from vericap.train.trainer import TrainPlan  # noqa: E402
 
 EACH = 5
-META = {"name": "made", "fingerprint": "f", "text_encoder": "captions"}
 
 
 def log_of(folder: Path) -> list[dict[str, float]]:
