@@ -82,6 +82,18 @@ def test_later_sentences_are_trusted_less() -> None:
     assert first > second > third > 0.5
 
 
+def test_details_are_trusted_less_in_texts_of_several_sentences() -> None:
+    """As log odds of a prior that is declared; a caption of one sentence is not touched."""
+    plain, detail = "A cup of coffee on a table.", "A cup of coffee is visible on a table."
+    alone = judged(plain, detail)
+    assert alone["fidelity"][1] == pytest.approx(alone["fidelity"][0], abs=0.02)
+    found = judged(f"{plain} {plain}", f"{plain} {detail}")
+    first, second = ([one.support or 0.0 for one in reasons(found, row).sentences] for row in (0, 1))
+    assert second[0] == pytest.approx(first[0], abs=1e-6)
+    assert second[1] < first[1] - 0.05
+    assert found["fidelity"][1] < found["fidelity"][0] - 0.05
+
+
 def test_references_are_read_beside_the_image_unless_they_are_left_aside() -> None:
     references = ("A woman astronaut in an orange suit.", "A smiling astronaut in front of a flag.")
     caption = "A woman in an orange suit in front of a flag."

@@ -55,6 +55,20 @@ def test_places_are_those_of_the_whole_caption() -> None:
     assert [text[start:end] for _, start, end in second.words] == ["A", "cat", "sleeps"]
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("A dog runs on grass.", 0),
+        ("Another dog also runs.", 1),
+        ("Two dogs run in the background.", 2),
+        ("In addition, several dogs are visible.", 3),
+        ("", 0),
+    ],
+)
+def test_details_are_further_things_how_many_and_where(text: str, count: int) -> None:
+    assert claimed(text, (0, len(text)), parse(text)).details() == count
+
+
 @pytest.mark.parametrize("text", ["", "...", "of the and", "xqz blorf"])
 def test_a_text_that_says_little_is_no_error(text: str) -> None:
     assert isinstance(claims(text), dict)

@@ -27,6 +27,17 @@ PLACES = word_set(
     between among amid past throughout beyond left right front top facing far adjacent
     """
 )
+# How a text goes on from its subject to details that it is easy to invent: further things, how many, and where.
+_DETAILS = (
+    word_set("other others another additional additionally more addition also besides"),
+    word_set("one two three four five six several various some few multiple numerous many couple"),
+    word_set(
+        """
+        visible seen scattered placed positioned located situated spread left right background foreground side corner
+        nearby around further closer
+        """
+    ),
+)
 _OF_PLACES = word_set("next front top close")  # which only make up "next to", "in front of", "on top of", "close to"
 _SIDES = word_set("side sides middle center centre edge corner")  # "at the side of"
 # Words about the picture or the telling of it, and words that no photo can confirm or deny.
@@ -68,6 +79,11 @@ class ClaimedSentence:
     def read(self, text: str) -> str:
         """The sentence as it is read; `text` is the whole caption."""
         return " ".join(self.words[place][0] for place in self.order) if self.order else text[self.start : self.end]
+
+    def details(self) -> int:
+        """How many kinds of details it goes on to: further things, how many, and where (0 to 3)."""
+        said = {word.lower() for word, _, _ in self.words}
+        return sum(not said.isdisjoint(kind) for kind in _DETAILS)
 
     def without(self, text: str, claim: Claim) -> str:
         """The sentence without what a claim says: its words where they stand together, else the first of them."""

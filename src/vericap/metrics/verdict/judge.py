@@ -8,7 +8,8 @@ Of a sentence with log odds l of its claims, those of the things it is the first
     fidelity = ((1 - m) mean right + m min right) mean U_k over sentences, and .5 where nothing can be judged,
 r being the log odds that its things lie to each other as it says, p such that people's captions have .97 on average,
 U_k the chance that a sentence after k others has no error that the photo does not show (machines' long descriptions go
-wrong towards their end, and plausibly so), u_k a part of it that lets a sentence of another photo show anywhere.
+wrong towards their end and where they go on to details, and plausibly so), u_k the same for a sentence by itself, which
+lets one of another photo show anywhere.
 Adequacy adds up what is supported, every content word once, t being the support from which a word counts in earnest, f
 what it counts at most below; what is said of a thing that is more likely not there counts no more than that thing:
     adequacy = 1 - exp(-sum_w ((1 - f) (s_w - t)+ / (1 - t) + f s_w) / c),
@@ -169,10 +170,16 @@ class Judge:
         return np.asarray(self.unseen(captions, "sentence") / (1 + np.exp(-odds)))
 
     def unseen(self, captions: Sequence[CaptionParts], of: str) -> Floats:
-        """The chance that a sentence has no error that the photo does not show, by those that stand before it."""
+        """The chance that a sentence of a longer text has no error that the photo does not show, by those that stand
+        before it and by the kinds of details it goes on to."""
         own = self.weights["fidelity"]["unseen"][of]
-        before = np.concatenate([np.arange(len(parts.sentences)) for parts in captions])
-        return np.asarray(1 - np.minimum(float(own["each"]) * before, float(own["most"])))
+        several = [
+            (place, sentence.details()) if len(parts.sentences) > 1 else (0, 0)
+            for parts in captions
+            for place, sentence in enumerate(parts.sentences)
+        ]
+        wrong = np.array(several, dtype=np.float64).reshape(-1, 2) @ (float(own["each"]), float(own["details"]))
+        return np.asarray(1 - np.minimum(wrong, float(own["most"])))
 
     def content(self, captions: Sequence[CaptionParts], support: Floats) -> Floats:
         """The sum of what is supported: every content word once, wherever it stands."""
