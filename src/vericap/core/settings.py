@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,8 @@ class Settings:
             object.__setattr__(self, "tokenizer", tokenizer_of(self.lang))
         for name in _PATHS:
             value = getattr(self, name)
+            if not isinstance(value, str | PathLike | None):
+                raise VericapError(f"`{name}` is a {type(value).__name__}, not the path of a folder or a file")
             if isinstance(value, str) and value != OFF:
                 object.__setattr__(self, name, Path(value))
         for name in ("workers", "threads"):
