@@ -48,6 +48,7 @@ _SURE = {IMAGE: 6.0, BOTH: 3.0}  # log odds beyond which nothing becomes surer
 _GOOD = 1.0  # from which the least is no worry
 _HALF = 0.5  # support below which a thing is more likely not there, and what nobody knows anything of has
 _FAINT = 0.05  # what a word counts at most of which it is not clear that it is right: leaving it out says less
+_LONG = 3  # sentences besides the first from which a text is long: people's captions of two are seldom wrong in details
 _NONE = 4.0  # of a sentence that says nothing of a kind
 
 
@@ -173,12 +174,13 @@ class Judge:
         """The chance that a sentence of a longer text has no error that the photo does not show, by those that stand
         before it and by the kinds of details it goes on to."""
         own = self.weights["fidelity"]["unseen"][of]
-        several = [
-            (place, sentence.details()) if len(parts.sentences) > 1 else (0, 0)
-            for parts in captions
+        counts = [len(parts.sentences) for parts in captions]
+        rows = [
+            (place, sentence.details() * min((count - 1) / _LONG, 1.0) if count > 1 else 0.0)
+            for parts, count in zip(captions, counts)
             for place, sentence in enumerate(parts.sentences)
         ]
-        wrong = np.array(several, dtype=np.float64).reshape(-1, 2) @ (float(own["each"]), float(own["details"]))
+        wrong = np.array(rows, dtype=np.float64).reshape(-1, 2) @ (float(own["each"]), float(own["details"]))
         return np.asarray(1 - np.minimum(wrong, float(own["most"])))
 
     def content(self, captions: Sequence[CaptionParts], support: Floats) -> Floats:

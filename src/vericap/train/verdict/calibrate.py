@@ -36,10 +36,10 @@ WAYS = (IMAGE, BOTH)
 HALF = 0.5
 COUNTS = 0.7  # support from which a claim adds to what a caption says
 # Of machines' long descriptions people marked 1 % of the first sentences as wrong, 14 % of the second, 46 % of the
-# fourth; of those after the first 12 % without details (further things, how many, where), 31 % with one or two kinds of
-# them, 77 % with all three (M-HalDetect's dev part). So this is the chance of an error that the photo does not show, for
-# each sentence before and each kind of details, and at most. In a sentence the place counts less than in a text, so that
-# one of another photo shows wherever it stands.
+# fourth; of those after the first 12 % without details (further things, how many, where), 31 % with one or two kinds
+# of them, 77 % with all three (M-HalDetect's dev part). So this is the chance of an error that the photo does not
+# show, for each sentence before and each kind of details, and at most. In a sentence the place counts less than in a
+# text, so that one of another photo shows wherever it stands.
 UNSEEN = {
     "sentence": {"each": 0.03, "details": 0.12, "most": 0.45},
     "text": {"each": 0.15, "details": 0.08, "most": 0.8},
