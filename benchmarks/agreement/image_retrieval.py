@@ -23,7 +23,7 @@ from vericap.core.batch import Batch
 from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.core.table import Number, Table
-from vericap.models import faier
+from vericap.models import faier, scan
 from vericap.models.faier_plus.scorer import FaierPlusScorer, ReadTexts
 from vericap.run.analyses import (
     FaierPlusWeights,
@@ -52,8 +52,11 @@ def vse_matrix(batch: Batch, model: str) -> np.ndarray:
 
 
 def scan_matrix(batch: Batch, model: str) -> np.ndarray:
-    found = analysed(batch, Grounding(model))[Grounding(model)]
-    return found.model.matrix(found.regions, found.mask, found.words)
+    found = np.zeros((len(batch.image_keys), len(batch.texts)), dtype=np.float32)
+    for share, name in scan.halves(model):
+        own = analysed(batch, Grounding(name))[Grounding(name)]
+        found += share * own.model.matrix(own.regions, own.mask, own.words)
+    return found
 
 
 def faier_matrix(batch: Batch, model: str) -> np.ndarray:

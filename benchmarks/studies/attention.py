@@ -1,4 +1,5 @@
-"""What SCAN's attention gives REO and TIGEr, by its sharpness: Spearman with people's ratings (CxC).
+"""What SCAN's attention gives REO and TIGEr, by its sharpness, and how much of REO's `both` the image is: Spearman with
+people's ratings (CxC).
 
     python -m benchmarks.studies.attention --photos train2017/ [--model DIR] [--save]
 
@@ -27,6 +28,7 @@ from vericap.train.verdict.cases import Case, rated
 
 METRICS = ("reo-relevance:truth=image", "reo-relevance:truth=reference", "reo-relevance:truth=both", "tiger")
 SHARPNESS = (0.0, 4.0, 9.0, 15.0, 30.0, 60.0)
+SHARES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0)
 OTHERS, OWN = 2500, 500  # ratings of other photos' captions, and of the photo's own
 
 
@@ -39,6 +41,19 @@ def drawn(folder: Path) -> list[Case]:
         own = [case for case in every if (case.kind == "foreign") == foreign]
         found += generator.sample(own, min(count, len(own)))
     return found
+
+
+def image_shares(own: list[Case], people: np.ndarray, settings: Settings, model: str) -> Table:
+    """Relevance to image and references together, by the image's share."""
+    named = [f"reo-relevance:truth={truth}:model={model}" for truth in ("image", "reference")]
+    image, reference = (np.nan_to_num(cases.scored(own, settings, named, references=True).values[n]) for n in named)
+    foreign = np.array([case.kind == "foreign" for case in own])
+    table = Table(["share of the image", "all", "captions of other photos"], x100=True)
+    for share in SHARES:
+        both = share * image + (1 - share) * reference
+        figures = (float(spearmanr(both[part], people[part])[0]) for part in (foreign | True, foreign))
+        table.add(f"{share:g}", *(Number(figure, digits=3) for figure in figures))
+    return table
 
 
 def main() -> None:
@@ -60,7 +75,8 @@ def main() -> None:
         figures = [float(spearmanr(np.nan_to_num(values[name]), people)[0]) for name in named]
         table.add(f"{sharpness:g}", *(Number(figure, digits=3) for figure in figures))
     table.notes.append(f"{len(own)} ratings, {OTHERS} of captions of other photos")
-    tell("benchmarks.studies.attention", {"sharpness": table}, save=args.save)
+    shares = image_shares(own, people, settings, args.model)
+    tell("benchmarks.studies.attention", {"sharpness": table, "image": shares}, save=args.save)
 
 
 if __name__ == "__main__":

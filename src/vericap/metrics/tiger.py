@@ -20,11 +20,13 @@ from vericap.core.batch import Batch
 from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
-from vericap.core.typing import Floats
+from vericap.core.typing import Floats, Ints
 from vericap.metrics.reo.groups import Group, groups, problems
-from vericap.metrics.reo.measures import cosine
+from vericap.metrics.reo.measures import cosine, weighted
 from vericap.metrics.toolbox import NO_REFERENCE, judged
+from vericap.models.scan import halves
 from vericap.run.analyses import Grounding
+from vericap.run.analyses.grounding import GroundedBatch
 
 _TINY = 1e-8
 
@@ -66,19 +68,25 @@ class Tiger(Metric):
     }
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (Grounding(self.opt.model),)
+        return tuple(Grounding(model) for _, model in halves(self.opt.model))
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        grounding = batch[Grounding(self.opt.model)]
-        bad = problems(batch, grounding)
-        values = np.full((len(batch), 3), np.nan)
-        for group in groups(batch, grounding, judged(batch, bad), references=True):
-            for row, candidate, reference in grounding_vectors(group):
-                rank, weight = ranking(candidate, reference), weight_distribution(candidate, reference)
-                values[row] = (rank + weight) / 2, rank, weight
+        models = [(share, batch[Grounding(model)]) for share, model in halves(self.opt.model)]
+        bad = problems(batch, models[0][1])
+        values = weighted((share, _values(batch, grounding, judged(batch, bad))) for share, grounding in models)
         for row in np.flatnonzero(np.isnan(values[:, 0])).tolist():
             bad.setdefault(row, NO_REFERENCE)
         return Statistics(values, bad, {"rrs": values[:, 1], "wds": values[:, 2]})
+
+
+def _values(batch: Batch, grounding: GroundedBatch, rows: Ints) -> Floats:
+    """(samples, 3): TIGEr, RRS and WDS by one model; NaN without references."""
+    values = np.full((len(batch), 3), np.nan)
+    for group in groups(batch, grounding, rows, references=True):
+        for row, candidate, reference in grounding_vectors(group):
+            rank, weight = ranking(candidate, reference), weight_distribution(candidate, reference)
+            values[row] = (rank + weight) / 2, rank, weight
+    return values
 
 
 def grounding_vectors(group: Group) -> Iterator[tuple[int, Floats, Floats]]:

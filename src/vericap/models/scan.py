@@ -5,17 +5,22 @@ With unit region vectors v_i and unit word vectors h_j of one caption (metrics: 
     alpha_ij = softmax_j(9 s_ij),   a_i = sum_j alpha_ij h_j,   g_i = cos(v_i, a_i).
 All pairs of images and captions come from one matrix product; the length of a_i comes from the caption's
 Gram matrix, |a_i|^2 = alpha_i (H H') alpha_i', so contexts are never built where only g_i is asked for.
+
+A folder may hold two models that read words in different ways (`joined`), and metrics take the mean of what they say:
+words in their sentences, and words read alone, of which only attention knows what belongs together. NAME#alone is one
+of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vericap.core import shipped
+from vericap.core.errors import InputError
 from vericap.core.typing import Floats32, Ints
 from vericap.models.described import check_width, checked
 from vericap.models.vse import standardise
@@ -24,6 +29,7 @@ from vericap.native import able
 from vericap.native.dense import Layers
 
 STATES, ALONE = "states", "alone"  # words in their sentences, or each read alone: both from a sentence encoder
+BESIDE, HALF = "+", "#"  # between the ways of reading of two models in one folder; before that of one of them
 UNREAD = "unread"  # of marks and stops in a model's meta file: they carry no weight
 _TINY = 1e-8
 _CHUNK = 1024  # caption-image pairs attended to together
@@ -337,6 +343,69 @@ def context_products(words: CaptionWords, captions: tuple[Ints, Ints], alphas: t
     return found
 
 
+Described = tuple[dict[str, Any], dict[str, Any]]  # weights and meta file
+
+
+def joined(models: Sequence[Described], shares: Sequence[float]) -> Described:
+    """Two trained models as one: their weights under the names of their ways of reading, and a common meta file."""
+    first = models[0][1]
+    found = BESIDE.join(str(meta["words"]) for _, meta in models)
+    ways = found.split(BESIDE)
+    if len(set(ways)) < len(ways) or not set(ways) <= {STATES, ALONE}:
+        raise InputError(f"models side by side read words in two ways ({STATES}, {ALONE}), not in '{found}'")
+    for _, meta in models:
+        for key in ("fingerprint", "text_encoder_version", "encoder", "cells", "marks", "standardise", "attention"):
+            if meta.get(key) != first.get(key):
+                raise InputError(f"{first['name']} and {meta['name']} cannot stand side by side: their '{key}' differs")
+    weights = {f"{meta['words']}.{name}": value for given, meta in models for name, value in given.items()}
+    trained = {str(meta["words"]): meta.get("trained", {}) for _, meta in models}
+    return weights, {**first, "words": found, "shares": [float(share) for share in shares], "trained": trained}
+
+
+def halves(model: str = "default") -> list[tuple[float, str]]:
+    """The models of a folder with their shares: itself, or the two that stand side by side."""
+    meta = describe(model)
+    ways = str(meta["words"]).split(BESIDE)
+    return (
+        [(1.0, model)] if len(ways) == 1 else [(share, model + HALF + way) for share, way in zip(meta["shares"], ways)]
+    )
+
+
+def half_for_reasons(model: str = "default") -> str:
+    """The one of a folder's models that reasons are taken from: words read alone point at what they name."""
+    return next((name for _, name in halves(model) if name.endswith(HALF + ALONE)), halves(model)[0][1])
+
+
+def describe(model: str = "default") -> dict[str, Any]:
+    """The meta file of a model; of one of two it is as if it stood alone."""
+    folder, way = _named(model)
+    return _half_meta(shipped.describe(folder, "scan"), way)
+
+
+def described(model: str = "default") -> Described:
+    """Weights and meta file of a model, or of one of two."""
+    folder, way = _named(model)
+    weights, meta = shipped.weights(folder, "scan")
+    if way:
+        weights = {name.removeprefix(f"{way}."): v for name, v in weights.items() if name.startswith(f"{way}.")}
+    return weights, _half_meta(meta, way)
+
+
 def load(model: str = "default") -> ScanModel:
-    """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`)."""
-    return ScanModel(*checked(*shipped.weights(model, "scan")))
+    """The shipped model (default), or one in a folder (`scan.safetensors`, `meta.json`); of two the one that is named,
+    or the first."""
+    return ScanModel(*checked(*described(halves(model)[0][1])))
+
+
+def _named(model: str) -> tuple[str, str]:
+    """Folder, and which of its models."""
+    folder, mark, way = model.rpartition(HALF)
+    return (folder, way) if mark and way in (STATES, ALONE) else (model, "")
+
+
+def _half_meta(meta: Mapping[str, Any], way: str) -> dict[str, Any]:
+    if not way or meta["words"] == way:
+        return dict(meta)
+    if way not in str(meta["words"]).split(BESIDE):
+        raise InputError(f"the model {meta['name']} reads words as '{meta['words']}', not as '{way}'")
+    return {**meta, "words": way, "trained": meta["trained"][way]}

@@ -7,6 +7,7 @@ every vector is whitened once, however many others it is compared with.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,6 +59,12 @@ def measures(inner: Array, candidate: Lengths, truth: Lengths) -> dict[str, Arra
         "reo-extraness": np.abs(inner) / np.maximum(truth.plain**2, _TINY) * truth.whitened,
         "reo-omission": np.abs(inner) / np.maximum(candidate.plain**2, _TINY) * candidate.whitened,
     }
+
+
+def weighted(parts: Iterable[tuple[float, Array]]) -> Array:
+    """The mean of what several models say, by their shares."""
+    shares, values = zip(*parts)
+    return np.asarray(np.tensordot(shares, np.stack(values), axes=1))
 
 
 # --- of a batch -------------------------------------------------------------------------------------------------

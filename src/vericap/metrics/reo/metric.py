@@ -21,9 +21,12 @@ from vericap.core.metric import Metric, Option
 from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
-from vericap.metrics.reo.measures import ReoImage, ReoReferences
+from vericap.metrics.reo.measures import ReoImage, ReoReferences, weighted
 from vericap.metrics.toolbox import NO_REFERENCE
+from vericap.models.scan import half_for_reasons, halves
 from vericap.run.analyses import Grounding, WordMeanings
+
+IMAGE = 0.4  # of `both`; references tell more (benchmarks.studies.attention)
 
 
 class Reo(Metric):
@@ -46,18 +49,22 @@ class Reo(Metric):
         self.reads_references = self.opt.truth != "image"  # type: ignore[misc]
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        image = ReoImage(self.opt.model)
-        return (image, ReoReferences(self.opt.model)) if self.reads_references else (image,)
+        models = [model for _, model in halves(self.opt.model)]
+        said = [ReoReferences(model) for model in models] if self.reads_references else []
+        return (*(ReoImage(model) for model in models), *said)
 
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (Grounding(self.opt.model), WordMeanings(self.opt.model))
+        model = half_for_reasons(self.opt.model)
+        return (Grounding(model), WordMeanings(model))
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        found = batch[ReoImage(self.opt.model)]
-        image, problems = found.columns[self.name], dict(found.problems)
+        models = halves(self.opt.model)
+        seen = [(share, batch[ReoImage(model)]) for share, model in models]
+        image = weighted((share, found.columns[self.name]) for share, found in seen)
+        problems = dict(seen[0][1].problems)
         if not self.reads_references:
             return Statistics(image, problems)
-        reference = batch[ReoReferences(self.opt.model)][self.name]
+        reference = weighted((share, batch[ReoReferences(model)][self.name]) for share, model in models)
         columns = {"image": image, "reference": reference} if self.opt.truth != "reference" else {}
         return Statistics(self._score(image, reference, problems), problems, columns)
 
@@ -66,7 +73,7 @@ class Reo(Metric):
             return np.where(np.isnan(reference), image, reference)
         for row in np.flatnonzero(np.isnan(reference)).tolist():
             problems.setdefault(row, NO_REFERENCE)
-        return reference if self.opt.truth == "reference" else (image + reference) / 2
+        return reference if self.opt.truth == "reference" else IMAGE * image + (1 - IMAGE) * reference
 
     def explain(
         self, batch: Batch, rows: Sequence[int], state: Any = None, *, full: bool = False
@@ -75,7 +82,8 @@ class Reo(Metric):
 
         problems = self.statistics(batch).problems
         scored = [row for row in rows if row not in problems]
-        given = (batch, scored, batch[Grounding(self.opt.model)], batch[WordMeanings(self.opt.model)])
+        model = half_for_reasons(self.opt.model)
+        given = (batch, scored, batch[Grounding(model)], batch[WordMeanings(model)])
         found = explanations(self.label, *given, truth=self.opt.truth, full=full)
         return [found.get(row) for row in rows]
 

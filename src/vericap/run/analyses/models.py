@@ -56,6 +56,12 @@ class VseWeights(Weights["VseModel"]):
 class ScanWeights(Weights["ScanModel"]):
     part: ClassVar[str] = "scan"
 
+    @property
+    def meta(self) -> dict[str, Any]:
+        from vericap.models.scan import describe, halves
+
+        return describe(halves(self.name)[0][1])  # of two in one folder the first, where none is named
+
     def requires(self, settings: Settings) -> tuple[Key, ...]:
         return (VseWeights(self.encoder),) if self.encoder else ()
 

@@ -13,12 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vericap.core import shipped
 from vericap.core.errors import InputError
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Bools, Floats32
 from vericap.models import vse
-from vericap.models.scan import ALONE, STATES
+from vericap.models.scan import ALONE, STATES, described, halves
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
@@ -26,6 +25,7 @@ from vericap.train import claims, kept, named, options, parallel, ratings
 from vericap.train.data import Captioned
 from vericap.train.data import coco as read_all
 from vericap.train.scan import data, public, training
+from vericap.train.scan.join import join
 from vericap.train.scan.network import ScanOptions
 from vericap.vision.store import FeatureStore
 
@@ -111,7 +111,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "it is run, nothing is trained, and --captions only estimate the covariance of REO's distance",
     )
     parser.add_argument("--vocabulary", metavar="FILE", help="its vocabulary (word2idx as JSON)")
+    parser.add_argument(
+        "--join",
+        nargs=2,
+        metavar="MODEL",
+        help="two trained models (default, or `scan` folders) that read words in different ways, in one folder: "
+        "nothing is trained, and metrics take the mean of what they say",
+    )
+    parser.add_argument(
+        "--parts", nargs=2, type=float, default=(0.5, 0.5), metavar="SHARE", help="of each in that mean (0.5 0.5)"
+    )
     options.add_plan(parser, steps=1500)
+
+
+def side_by_side(args: argparse.Namespace) -> int:
+    """Two models as one."""
+    if min(args.parts) <= 0 or abs(sum(args.parts) - 1) > 1e-6:
+        raise InputError(
+            f"`parts={args.parts[0]:g} {args.parts[1]:g}` are no shares: two numbers above 0 that add up to 1"
+        )
+    written = join(args.join, args.parts, Path(args.output), name=args.name)
+    print(f"{' and '.join(args.join)} side by side; written to {written}")
+    return 0
 
 
 def imported(args: argparse.Namespace) -> int:
@@ -134,6 +155,8 @@ def imported(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     if args.take:
         return imported(args)
+    if args.join:
+        return side_by_side(args)
     parallel.start(args.device)
     store, output = FeatureStore(args.features), Path(args.output)
     if args.teacher != "sentences" and args.words == "gru":
@@ -269,13 +292,15 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
     """The model to go on from, weights and training.
 
     Encoders put the regions of any features into the sentence space, so a model over one encoder begins well over
-    another; without an encoder the features must be the same.
+    another; without an encoder the features must be the same. Of two in one folder it is the one that
+    reads words in the same way.
     """
-    weights, meta = shipped.weights(args.start, "scan")
+    own = [name for _, name in halves(args.start) if name.endswith(f"#{args.words}")]
+    weights, meta = described(own[0] if own else args.start)
     if args.words == "gru" or meta["words"] not in (STATES, ALONE):
         raise InputError("`start=NAME` goes on from a model with `words=states` or `words=alone`, to one of these")
-    if args.words == STATES and meta["words"] == ALONE:
-        raise InputError(f"`start={args.start}` reads words alone: name `words=alone` too")
+    if args.words == STATES and meta["words"] != STATES:
+        raise InputError(f"`start={args.start}` has `words={meta['words']}`: name it too")
     its = meta.get("encoder") or ""
     if bool(its) != bool(args.encoder):
         raise InputError(f"`start={args.start}` has the encoder '{its or 'none'}', not '{args.encoder or 'none'}'")
