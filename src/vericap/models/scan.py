@@ -371,11 +371,6 @@ def halves(model: str = "default") -> list[tuple[float, str]]:
     )
 
 
-def half_for_reasons(model: str = "default") -> str:
-    """The one of a folder's models that reasons are taken from: words read alone point at what they name."""
-    return next((name for _, name in halves(model) if name.endswith(HALF + ALONE)), halves(model)[0][1])
-
-
 def describe(model: str = "default") -> dict[str, Any]:
     """The meta file of a model; of one of two it is as if it stood alone."""
     folder, way = _named(model)

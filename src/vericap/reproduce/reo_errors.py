@@ -27,7 +27,7 @@ from vericap.metrics.registry import resolve
 from vericap.metrics.reo.explanation import beyond
 from vericap.metrics.reo.groups import groups
 from vericap.metrics.reo.measures import residual
-from vericap.models.scan import half_for_reasons, unit
+from vericap.models.scan import unit
 from vericap.models.word_meanings import content
 from vericap.report import figures
 from vericap.reproduce.edits import Captions, Case, added, dropped
@@ -104,7 +104,6 @@ def judge(error: Floats32, edit: Sequence[str], text: str, space: Words) -> Find
 def findings(cases: list[Case], what: str, settings: Settings, model: str = "default") -> dict[str, list[Finding]]:
     """Findings by ground truth."""
     cases = [case for case in cases if content(" ".join(case.words))]
-    model = half_for_reasons(model)
     batch = analysed(Batch.of(_before_and_after(cases), settings), Grounding(model), WordMeanings(model))
     contexts: dict[int, Floats32] = {}
     references: dict[int, Floats32] = {}

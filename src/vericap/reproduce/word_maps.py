@@ -21,7 +21,7 @@ from vericap.metrics.faier_plus.explanation import FaierPlusReasons
 from vericap.metrics.faier_plus.metric import FaierPlus
 from vericap.models import words as vocabulary
 from vericap.models.arrays import softmax
-from vericap.models.scan import half_for_reasons, there, weights
+from vericap.models.scan import there, weights
 from vericap.models.visual_words import VisualWords as VisualWordsModel
 from vericap.run.analyses import (
     FaierWeights,
@@ -123,7 +123,7 @@ def _map(judge: Judge, text: int, boxes: Array, values: Array) -> WordMap:
 
 def scan_maps(samples: Sequence[Sample], settings: Settings, model: str = "default") -> list[dict[str, WordMap] | None]:
     """How SCAN grounds the candidates: `similarity` (v_i . h_j) and `attention` (alpha_ij)."""
-    key = Grounding(half_for_reasons(model))
+    key = Grounding(model)
     batch = analysed(Batch.of(samples, settings), key)
     grounding = batch[key]
     found: list[dict[str, WordMap] | None] = []

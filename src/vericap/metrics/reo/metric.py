@@ -23,7 +23,7 @@ from vericap.core.statistics import Statistics
 from vericap.core.typing import Floats
 from vericap.metrics.reo.measures import ReoImage, ReoReferences, weighted
 from vericap.metrics.toolbox import NO_REFERENCE
-from vericap.models.scan import half_for_reasons, halves
+from vericap.models.scan import halves
 from vericap.run.analyses import Grounding, WordMeanings
 
 IMAGE = 0.4  # of `both`; references tell more (benchmarks.studies.attention)
@@ -53,8 +53,13 @@ class Reo(Metric):
         said = [ReoReferences(model) for model in models] if self.reads_references else []
         return (*(ReoImage(model) for model in models), *said)
 
+    @property
+    def _reasons(self) -> str:
+        """The model that reasons are taken from, the first of two: its words name errors more surely."""
+        return halves(self.opt.model)[0][1]
+
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
-        model = half_for_reasons(self.opt.model)
+        model = self._reasons
         return (Grounding(model), WordMeanings(model))
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
@@ -82,7 +87,7 @@ class Reo(Metric):
 
         problems = self.statistics(batch).problems
         scored = [row for row in rows if row not in problems]
-        model = half_for_reasons(self.opt.model)
+        model = self._reasons
         given = (batch, scored, batch[Grounding(model)], batch[WordMeanings(model)])
         found = explanations(self.label, *given, truth=self.opt.truth, full=full)
         return [found.get(row) for row in rows]
