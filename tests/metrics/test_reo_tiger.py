@@ -147,7 +147,7 @@ def test_truth_is_an_option(model: str) -> None:
     image = scored(Relevance(model=model, truth="image"), batch).values[:, 0]
     only = scored(Relevance(model=model, truth="reference"), batch)
     both = scored(Relevance(model=model, truth="both"), batch)
-    np.testing.assert_allclose(both.values[:2, 0], 0.4 * image[:2] + 0.6 * only.values[:2, 0], rtol=1e-6)
+    np.testing.assert_allclose(both.values[:2, 0], 0.3 * image[:2] + 0.7 * only.values[:2, 0], rtol=1e-6)
     assert only.problems == {2: "no reference to compare with"}
     assert np.isnan(both.values[2, 0])
 
