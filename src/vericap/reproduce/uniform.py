@@ -15,6 +15,7 @@ import numpy as np
 from vericap.core import shipped
 from vericap.core.table import Number, Table
 from vericap.meta.judgements import Ratings
+from vericap.models.scan import described
 from vericap.reproduce.agreement import agreements
 from vericap.reproduce.experiment import Choices, at_hand, share
 from vericap.reproduce.faier_agreement import SHIPPED
@@ -43,7 +44,7 @@ def uniform_faier(model: str, folder: Path) -> Path:
 
 def sharpened(model: str, folder: Path, sharpness: float = 0.0) -> Path:
     """A SCAN model with another sharpness of attention; 0 makes it uniform."""
-    arrays, meta = shipped.weights(model, "scan")
+    arrays, meta = described(model)
     shipped.save_weights(arrays, folder, "scan", "float32")
     about = {name: value for name, value in meta.items() if name != "files"}
     attention = {**about.get("attention", {}), "sharpness": sharpness}
