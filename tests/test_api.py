@@ -226,3 +226,8 @@ def test_scores_are_found_under_the_name_that_was_asked_for() -> None:
     assert repr(result).startswith("<Result: 2 captions; rouge-l=")
     with pytest.raises(UnknownName, match="no scores of 'spice'; there are: rouge-l, bleu-1"):
         result["spice"]
+
+
+def test_a_setting_that_is_no_path_is_told() -> None:
+    with pytest.raises(VericapError, match="`images` is a list, not the path of a folder or a file"):
+        vericap.Settings(images=["a.jpg"])  # type: ignore[arg-type]

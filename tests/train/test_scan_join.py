@@ -97,6 +97,8 @@ def test_a_half_has_a_name(made: Path, both: str) -> None:
         np.testing.assert_allclose(here, there, atol=2e-3)
     assert scan.halves(both) == [(0.7, f"{both}#states"), (0.3, f"{both}#alone")]
     assert scan.halves(name) == [(1.0, name)]
+    (same,) = scored(made, f"tiger:model={name}#alone")  # a folder with one model may be named so too
+    np.testing.assert_array_equal(same, there)
     with pytest.raises(InputError, match="reads words as 'alone', not as 'states'"):
         scan.describe(f"{name}#states")
 

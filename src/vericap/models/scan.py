@@ -381,7 +381,7 @@ def described(model: str = "default") -> Described:
     """Weights and meta file of a model, or of one of two."""
     folder, way = _named(model)
     weights, meta = shipped.weights(folder, "scan")
-    if way:
+    if way and BESIDE in meta["words"]:
         weights = {name.removeprefix(f"{way}."): v for name, v in weights.items() if name.startswith(f"{way}.")}
     return weights, _half_meta(meta, way)
 

@@ -49,26 +49,24 @@ class Reo(Metric):
         self.reads_references = self.opt.truth != "image"  # type: ignore[misc]
 
     def requires(self, settings: Settings) -> tuple[Key, ...]:
-        models = [model for _, model in halves(self.opt.model)]
-        said = [ReoReferences(model) for model in models] if self.reads_references else []
-        return (ReoImage(models[0]), *said)
+        said = [ReoReferences(model) for _, model in halves(self.opt.model)] if self.reads_references else []
+        return (ReoImage(self._first), *said)
 
     @property
-    def _reasons(self) -> str:
-        """The model that reasons are taken from, the first of two: its words name errors more surely."""
+    def _first(self) -> str:
+        """The first of two models: it agrees better with people against the image, and its words name errors better."""
         return halves(self.opt.model)[0][1]
 
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
-        model = self._reasons
-        return (Grounding(model), WordMeanings(model))
+        return (Grounding(self._first), WordMeanings(self._first))
 
     def statistics(self, batch: Batch, state: Any = None) -> Statistics:
-        models = halves(self.opt.model)
-        seen = batch[ReoImage(models[0][1])]  # against the image the first of two agrees better with people
+        seen = batch[ReoImage(self._first)]
         image, problems = seen.columns[self.name], dict(seen.problems)
         if not self.reads_references:
             return Statistics(image, problems)
-        reference = weighted((share, batch[ReoReferences(model)][self.name]) for share, model in models)
+        said = ((share, batch[ReoReferences(model)][self.name]) for share, model in halves(self.opt.model))
+        reference = weighted(said)
         columns = {"image": image, "reference": reference} if self.opt.truth != "reference" else {}
         return Statistics(self._score(image, reference, problems), problems, columns)
 
@@ -86,8 +84,7 @@ class Reo(Metric):
 
         problems = self.statistics(batch).problems
         scored = [row for row in rows if row not in problems]
-        model = self._reasons
-        given = (batch, scored, batch[Grounding(model)], batch[WordMeanings(model)])
+        given = (batch, scored, batch[Grounding(self._first)], batch[WordMeanings(self._first)])
         found = explanations(self.label, *given, truth=self.opt.truth, full=full)
         return [found.get(row) for row in rows]
 

@@ -17,7 +17,7 @@ from vericap.core.errors import InputError
 from vericap.core.settings import Settings
 from vericap.core.typing import Array, Bools, Floats32
 from vericap.models import vse
-from vericap.models.scan import ALONE, STATES, described, halves
+from vericap.models.scan import ALONE, HALF, STATES, described, halves
 from vericap.run.runtime import Runtime
 from vericap.text.encoders import SentenceEncoder
 from vericap.text.vectors import open_vectors
@@ -295,7 +295,7 @@ def earlier(args: argparse.Namespace, store: FeatureStore) -> tuple[dict[str, Ar
     another; without an encoder the features must be the same. Of two in one folder it is the one that
     reads words in the same way.
     """
-    own = [name for _, name in halves(args.start) if name.endswith(f"#{args.words}")]
+    own = [name for _, name in halves(args.start) if name.endswith(HALF + args.words)]
     weights, meta = described(own[0] if own else args.start)
     if args.words == "gru" or meta["words"] not in (STATES, ALONE):
         raise InputError("`start=NAME` goes on from a model with `words=states` or `words=alone`, to one of these")
