@@ -100,6 +100,8 @@ def missing(need: str) -> bool:
 @pytest.mark.parametrize("page", [page for page in PAGES if told(page)], ids=lambda page: page.name)
 @pytest.mark.filterwarnings("ignore::vericap.VericapWarning")
 def test_commands(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if page.name == "cache.md":  # it clears a kind, which must be there, whatever tests ran before
+        vericap.score(["A dog runs."], [["A dog is running."]], metrics="spice")
     for command in told(page):
         program, *words = command.words
         if program == "cat":
