@@ -5,14 +5,14 @@
 Parts: ratings (CxC on photos kept out), statements (VSR), apart (edits that should move one of the three), real
 (errors people marked: M-HalDetect, HAT), made (captions made wrong in one place, without and with four references),
 long (sentences swapped into LLaVA's texts), people (human captions against M2's and LLaVA's), reliable (reliability
-diagrams, drawn with --picture). Intervals are 95 % bootstraps by photo.
+diagrams, drawn with --picture), called (words that are called not supported). Intervals are 95 % bootstraps by photo.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -290,19 +290,37 @@ class Bench:
 
     def reliable(self) -> Table:
         """Of words shown with some support, how many are right; on made errors and on those people marked."""
-        own = {"made errors": cases.made(self.kept, self.settings), "marked by people": cases.marked_words(self.folder)}
         curves = {}
         table = Table(["errors", "references", "support: share that is right (words)"])
-        for name, some in own.items():
-            for references in (False, True):
-                found = cases.scored(some, self.settings, ("verdict",), references=references, reasons=True)
-                support, wrong, _ = found.words()
-                curve = curves[f"{name}, {'with' if references else 'no'} references"] = reliability(support, ~wrong)
-                shown = ", ".join(f"{x:.2f}: {y:.2f} ({n})" for x, y, n in curve)
-                table.add(name, "with" if references else "none", shown)
+        for name, references, found in self._told():
+            support, wrong, _ = found.words()
+            curve = curves[f"{name}, {references.replace('none', 'no')} references"] = reliability(support, ~wrong)
+            shown = ", ".join(f"{x:.2f}: {y:.2f} ({n})" for x, y, n in curve)
+            table.add(name, references, shown)
         if self.picture is not None:
             draw(curves, self.picture)
         return table
+
+    def called(self) -> Table:
+        """Of words that are called not supported, how many are wrong; how many of the wrong and right ones are."""
+        table = Table(
+            ["errors", "references", "words", "called", "wrong of those, %", "of the wrong ones, %", "of the right ones, %"]
+        )
+        for name, references, found in self._told():
+            support, wrong, _ = found.words()
+            called = support < next(told.facts["threshold"] for told in found.reasons if told is not None)
+            shares = [called[wrong].mean(), called[~wrong].mean()]
+            shown = (f"{100 * share:.1f}" for share in (wrong[called].mean(), *shares))
+            table.add(name, references, str(len(wrong)), str(int(called.sum())), *shown)
+        return table
+
+    def _told(self) -> Iterator[tuple[str, str, cases.Scored]]:
+        """Captions with made errors and with those people marked, with reasons, without and with references."""
+        own = {"made errors": cases.made(self.kept, self.settings), "marked by people": cases.marked_words(self.folder)}
+        for name, some in own.items():
+            for references in (False, True):
+                found = cases.scored(some, self.settings, ("verdict",), references=references, reasons=True)
+                yield name, "with" if references else "none", found
 
 
 def reliability(support: Floats, right: Floats) -> list[tuple[float, float, int]]:
@@ -375,7 +393,7 @@ def scrambled(case: Case, graph: SceneGraph, generator: random.Random) -> str:
     return " ".join(words) + "."
 
 
-PARTS = ("ratings", "statements", "apart", "real", "made", "long", "people", "reliable")
+PARTS = ("ratings", "statements", "apart", "real", "made", "long", "people", "reliable", "called")
 
 
 def main() -> None:
