@@ -18,6 +18,7 @@ from vericap.core.settings import Settings
 from vericap.core.shipped import ROOT
 from vericap.metrics.registry import SETS, make
 from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.reasons import MOST
 from vericap.run.engine import Run
 from vericap.run.results import Result
 
@@ -180,6 +181,26 @@ def test_what_is_left_out_is_named_and_what_is_said_is_not() -> None:
     said = {"cup", "coffee", "table"}
     assert said & {item.text for item in short.missing}
     assert not said & {item.text for item in long.missing}
+
+
+def test_what_is_left_out_is_told_in_full_however_long_the_caption_is() -> None:
+    references = ("A cat, a dog, a horse, a bus, a kite, a boat and a surfboard.",) * 4
+    long = "There is a small wooden chair standing on the old grey floor of a large room with white walls. " * 3
+    found = judged("A chair", long, references=references)
+    short, told = reasons(found, 0), reasons(found, 1)
+    assert len(short.missing) == len(told.missing) == MOST
+    assert "left_out" not in told.facts
+    assert "claims" not in told.facts  # these are spared first
+
+
+def test_words_sentences_and_missing_are_written_also_where_they_are_empty() -> None:
+    caption = "A cup of coffee on a plate with a spoon on a wooden table, beside a bowl."
+    found = judged(caption)
+    for metric in ("verdict", "fidelity", "adequacy"):
+        told = reasons(found, metric=metric)
+        assert told.missing == ()
+        assert told.as_dict()["missing"] == []
+        assert Explanation.from_dict(told.as_dict()).as_dict() == told.as_dict()
 
 
 def test_a_thousand_words_are_judged_to_the_last() -> None:

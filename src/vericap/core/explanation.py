@@ -112,6 +112,8 @@ class Explanation:
         Numbers and short lists of one metric's own.
     version : int
         Of the JSON form.
+    promised : tuple of str
+        Parts that the metric always tells: they are written also where there is nothing in them.
 
     Examples
     --------
@@ -132,9 +134,10 @@ class Explanation:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)  # numbers and short lists of one metric's own
     version: int = VERSION
+    promised: tuple[str, ...] = field(default=(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; empty parts are left out.
+        """Plain data for JSON; empty parts are left out unless they are promised.
 
         Returns
         -------
@@ -149,7 +152,7 @@ class Explanation:
         found: dict[str, Any] = {"metric": self.metric, "version": self.version}
         for name in (*PARTS, "notes"):
             values = getattr(self, name)
-            if values:
+            if values or name in self.promised:
                 found[name] = [_plain(value) for value in values]
         if self.facts:
             found["facts"] = _plain(dict(self.facts))
@@ -184,6 +187,7 @@ class Explanation:
             notes=tuple(record.get("notes", ())),
             facts=dict(record.get("facts", {})),
             version=version,
+            promised=tuple(name for name in PARTS if record.get(name) == []),
         )
 
 

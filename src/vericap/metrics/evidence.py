@@ -145,19 +145,21 @@ def _graph(title: str, graph: SceneGraph) -> Graph:
 def shortened(found: Explanation, *, spare: Collection[str] = (), full: bool = False) -> Explanation:
     """The same reasons in about 3 kB of JSON, unless `full`: first the facts `spare` go, then the ends of long lists.
 
-    Words stay, each of them. How much of a list was left out stands in the facts.
+    Words stay, each of them, and so do parts that the metric promises. How much of a list was left out stands in the
+    facts.
     """
     if full or len(json.dumps(found.as_dict())) <= LIMIT:
         return found
     found = replace(found, facts={name: value for name, value in found.facts.items() if name not in spare})
     record = found.as_dict()
-    sizes = {name: [len(json.dumps(item)) + 2 for item in record.get(name, ())] for name in _LISTS}
+    lists = [name for name in _LISTS if name not in found.promised]
+    sizes = {name: [len(json.dumps(item)) + 2 for item in record.get(name, ())] for name in lists}
     surplus = len(json.dumps(record)) + _NOTE - LIMIT
     while surplus > 0 and (longest := max(sizes.values(), key=len))[_LEAST:]:
         surplus -= longest.pop()
     left = {name: len(getattr(found, name)) - len(kept) for name, kept in sizes.items()}
     if not any(left.values()):
         return found
-    lists = {name: getattr(found, name)[: len(kept)] for name, kept in sizes.items()}
+    cut = {name: getattr(found, name)[: len(kept)] for name, kept in sizes.items()}
     facts = {**found.facts, "left_out": {name: count for name, count in left.items() if count}}
-    return replace(found, **lists, facts=facts)
+    return replace(found, **cut, facts=facts)

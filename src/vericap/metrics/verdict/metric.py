@@ -28,6 +28,8 @@ from vericap.run.analyses import Fluency, Graphs, VisualWords, VisualWordsWeight
 if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
 
+TOLD = ("words", "sentences", "missing")  # parts of the reasons that are always there
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -125,7 +127,7 @@ class _Judges(Metric):
             if full not in one.told:
                 text = batch.texts[int(batch.candidates[row])]
                 told = reasons.explained(self.label, text, one, seen.photos[image], model, full=full)
-                one.told[full] = shortened(told, full=full)
+                one.told[full] = shortened(replace(told, promised=TOLD), spare=("claims",), full=full)
             explained.append(replace(one.told[full], metric=self.label))
         return explained
 
