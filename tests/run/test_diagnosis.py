@@ -235,6 +235,40 @@ def test_english_captions_are_hardly_ever_taken_for_others(data_dir: Path) -> No
     assert sum(bool(other_language(text, "en")) for text in texts) <= len(texts) // 1000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A cat's green eyes.",
+        "A man's hat.",
+        "A man 's hat .",
+        "Children's room",
+        "A woman’s hat",
+        "A tennis pro",
+        "V neck",
+    ],
+)
+def test_short_english_captions_are_not_taken_for_others(text: str) -> None:
+    assert other_language(text, "en") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Ein Mann im Park", "de"),
+        ("Wie geht's dem Hund", "de"),
+        ("Un chien", "fr"),
+        ("L'homme devant un chat", "fr"),
+        ("Una mujer con un perro", "es"),
+        ("L'uomo mangia", "it"),
+        ("Pes a kočka", "cs"),
+        ("Muž s kloboukem", "cs"),
+        ("猫の目", "ja"),
+    ],
+)
+def test_short_captions_in_another_language_are_still_told(text: str, code: str) -> None:
+    assert other_language(text, "en") == code
+
+
 def test_few_captions_are_only_read_one_by_one() -> None:
     assert names(clean()[:3]) == []
     assert names([replace(sample, references=("x",)) for sample in clean()[:3]]) == []

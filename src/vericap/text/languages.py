@@ -119,6 +119,7 @@ _LETTERS = {
     "ı": "tr", "ğ": "tr", "ş": "tr ro", "đ": "vi", "ư": "vi", "ơ": "vi",
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH_END = re.compile(r"(?<=\w)\s?['’](?:s|m|d|ll|re|ve)\b")  # "man's", "man 's": no word of its own
 # Languages that a text can be told to be in.
 KNOWN = frozenset([*_WORDS, *(code for code, _ in _SCRIPTS), *(other for _, other, _ in _MARKS)])
 
@@ -133,7 +134,7 @@ def language(text: str) -> str:
     """
     script = _script(text)
     if script == "latin":
-        return _latin(tuple(_WORD.findall(text.lower())))
+        return _latin(tuple(_WORD.findall(_ENGLISH_END.sub("", text.lower()))))
     for common, other, mark in _MARKS:
         if script == common and mark.search(text):
             return other
@@ -165,7 +166,8 @@ def _latin(words: tuple[str, ...]) -> str:
     known = sum(KNOWN_WORD for word in words if not _votes(word) and _english(word))
     if known:
         votes["en"] = votes.get("en", 0.0) + known
-    return _winner(votes, len(words))
+    found = _winner(votes, len(words))
+    return UNKNOWN if found != "en" and all(map(_may_be_english, words)) else found
 
 
 def _winner(votes: dict[str, float], words: int) -> str:
@@ -194,6 +196,11 @@ def _by_letters(word: str) -> Iterator[str]:
 @lru_cache(maxsize=100_000)
 def _english(word: str) -> bool:
     return len(word) > 2 and any(wordnet.base_forms(word))
+
+
+def _may_be_english(word: str) -> bool:
+    """Whether English uses a word, however often others do: "pro", "pan", the V of a neck."""
+    return len(word) == 1 or "en" in _languages_of().get(word, ()) or _english(word)
 
 
 @cache
