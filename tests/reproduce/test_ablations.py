@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vericap.reproduce.faier_agreement import TRAINED
+from vericap.reproduce.models import TRAINED
 
 TOOL = Path(__file__).parents[2] / "tools" / "faier_ablations.py"
 SHARED = ["--features", "store", "--captions", "captions.jsonl", "--steps", "12"]

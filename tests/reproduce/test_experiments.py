@@ -18,6 +18,7 @@ from vericap.meta.published import published
 from vericap.reproduce import demo
 from vericap.reproduce.catalogue import EXPERIMENTS, NAMES, reproduce
 from vericap.reproduce.experiment import Choices, Outcome
+from vericap.reproduce.models import called, over
 
 WITH_IMAGES = {"faier-table-1", "faier-table-4", "faier-figure-4", "faier-range", "reo-table-1", "vifidel-table-2",
                "vifidel-table-3"}  # fmt: skip
@@ -100,6 +101,38 @@ def test_models_of_ones_own_stand_for_rows_of_the_paper(choices: Choices, tmp_pa
     assert rows["FAIEr-1 ref"]["kendall"] == rows["FAIEr-r ref"]["kendall"]  # the same weights here
     with pytest.raises(InputError, match=r"no row of the paper; there are: fier, .*faier-1"):
         reproduce("faier-table-4", replace(choices, models={"faier-9": folder}))
+    with pytest.raises(InputError, match=r"`model=typo=x`: no row of the paper"):
+        reproduce("vifidel-figure-5", Choices(models={"typo": "x"}))
+
+
+def test_metrics_read_the_models_that_were_named_for_them() -> None:
+    models = {"scan": "runs/scan", "faier-r": "runs/faier"}
+    assert over("tiger", models) == "tiger:model=runs/scan"
+    assert over("REO-omission:truth=both", models) == "reo-omission:truth=both:model=runs/scan"
+    assert over("mean(vse,reo-relevance)", models) == "mean(vse,reo-relevance:model=runs/scan)"
+    assert over("tiger:model=other", models) == "tiger:model=other"
+    assert over("faier", models) == "faier:model=runs/faier"
+    assert over("spice", models) == "spice"
+    assert called("mean(vse,reo-relevance:model=runs/scan)", models) == "mean(vse,reo-relevance:model=scan)"
+    assert called("tiger:model=runs/scan-2", models) == "tiger:model=runs/scan-2"
+
+
+NO_SCAN = "holds no model of the kind 'scan'"
+
+
+@pytest.mark.parametrize("name", ["reo-figure-1", "reo-figure-4"])
+def test_examples_read_a_scan_model_of_ones_own(name: str, tmp_path: Path) -> None:
+    """A folder without a model stops what reads SCAN: nothing goes on with the model that ships."""
+    with pytest.raises(InputError, match=NO_SCAN):
+        reproduce(name, Choices(models={"scan": str(tmp_path)}))
+
+
+@pytest.mark.parametrize("name", ["faier-figure-4", "reo-table-1"])
+def test_tiger_reads_a_scan_model_of_ones_own(name: str, choices: Choices, tmp_path: Path) -> None:
+    given = replace(choices, draws=1, models={"scan": str(tmp_path)}, metrics=("tiger",), settings=Settings())
+    found = reproduce(name, given)
+    assert any(note.startswith("tiger:model=") and NO_SCAN in note for note in found.tables[0].notes)
+    assert "tiger:model=scan" in found.text() or name == "faier-figure-4"  # whose rows are curves
 
 
 def test_the_papers_own_example_to_the_digit(choices: Choices) -> None:

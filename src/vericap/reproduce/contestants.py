@@ -13,7 +13,7 @@ from vericap.core.settings import Settings
 from vericap.core.table import Number, Table
 from vericap.reproduce.coco_boxes import BoxedPhoto, boxed_photos
 from vericap.reproduce.experiment import Choices
-from vericap.reproduce.faier_agreement import SHIPPED
+from vericap.reproduce.models import SHIPPED
 from vericap.reproduce.pointing import LARGEST, Game, Pointed, pointed
 from vericap.reproduce.word_maps import (
     FaierMaps,
@@ -53,7 +53,7 @@ Played = Iterator[tuple[Contestant, list[Pointed]]]
 
 def model_of(part: str, choices: Choices) -> str:
     """The folder that stands for a shipped model, or `default`."""
-    return choices.models.get(ROWS[part], "default")
+    return choices.model(ROWS[part])
 
 
 def play(photos: Sequence[BoxedPhoto], choices: Choices) -> dict[Contestant, Game]:

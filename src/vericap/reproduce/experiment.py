@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from vericap.meta.catalogue import data_folder, entry_of, load
 from vericap.meta.judgements import Judgements
 from vericap.meta.published import Published
 from vericap.meta.scoring import KeptScores
+from vericap.reproduce.models import check_models, over
 
 PHOTOS = (
     "the COCO photos are not named; give their folder with `photos=DIR` (train2017 or train2014 and val2014 of "
@@ -56,9 +57,20 @@ class Choices:
     judged: bool = True
     record: bool = False
 
+    def __post_init__(self) -> None:
+        check_models(self.models)
+
     @property
     def folder(self) -> Path:
         return data_folder(self.data)
+
+    def over(self, *metrics: str) -> tuple[str, ...]:
+        """Metrics over the models that were named for them."""
+        return tuple(over(metric, self.models) for metric in metrics)
+
+    def model(self, name: str) -> str:
+        """The folder of a model, or `default` for the one that ships."""
+        return self.models.get(name, "default")
 
     def load(self, name: str) -> Judgements:
         """A data set, cut to the first images where a limit was given."""
@@ -122,7 +134,8 @@ class Experiment:
 
     def run(self, choices: Choices) -> Outcome:
         module, function = self.home.split(":")
-        found: Outcome = getattr(import_module(f"vericap.reproduce.{module}"), function)(choices)
+        given = replace(choices, metrics=choices.over(*choices.metrics))
+        found: Outcome = getattr(import_module(f"vericap.reproduce.{module}"), function)(given)
         if choices.limit:
             found.tables[0].notes.insert(0, f"only a part of the data: `limit={choices.limit}`.")
         found.tables[0].notes[:0] = [f"Protocol: {self.protocol}", f"What differs: {self.differs}"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vericap.core.errors import InputError
 from vericap.core.table import Cell, Table
 from vericap.meta.judgements import Judgements, Pairs, Ratings, selected
 from vericap.meta.published import Published, paper_values
@@ -13,6 +12,7 @@ from vericap.metrics.registry import METRICS
 from vericap.report import figures
 from vericap.reproduce.agreement import Found, agreements
 from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, printed, share, sources
+from vericap.reproduce.models import SHIPPED, TRAINED, called, over
 
 STATISTICS = {"pearson": "faier-1-pearson", "spearman": "faier-1-spearman", "kendall": "faier-1"}
 SETS = ("flickr8k-expert", "composite")
@@ -27,21 +27,7 @@ BASELINES = {
     "LearnToEval": "learn-to-eval",
     "TIGEr": "tiger",
 }
-TRAINED = {
-    "FIEr": "fier",
-    "AIEr-4 ref": "aier-4",
-    "FIEr+AIEr-4 ref": "fier+aier-4",
-    "FAIEr\\rel-4 ref": "norel-4",
-    "FAIEr-4 ref": "faier-4",
-    "FAIEr\\rel-1 ref": "norel-1",
-    "FAIEr-1 ref": "faier-1",
-    "FAIEr\\rel-r ref": "norel-r",
-    "FAIEr-r ref": "faier-r",
-    "FAIEr-r ref (ref-free)": "faier-r",
-}
 FREE = "FAIEr-r ref (ref-free)"
-OTHERS = ("scan", "vse", "faier-plus", "visual-words")  # models of other metrics that experiments take
-SHIPPED = "faier-r"  # the model that ships draws 0 to 4 references in training
 
 
 def metric_of(label: str, choices: Choices) -> str | None:
@@ -51,15 +37,7 @@ def metric_of(label: str, choices: Choices) -> str | None:
         folder = choices.models.get(name)
         return f"faier:model={folder}" if folder else "faier" if name == SHIPPED else None
     name = BASELINES.get(label, "")
-    return name if name in METRICS else None
-
-
-def check_models(choices: Choices) -> None:
-    """Refuse a model that stands for no row."""
-    unknown = [name for name in choices.models if name not in (*TRAINED.values(), *OTHERS)]
-    if unknown:
-        known = ", ".join(dict.fromkeys([*TRAINED.values(), *OTHERS]))
-        raise InputError(f"`model={unknown[0]}={choices.models[unknown[0]]}`: no row of the paper; there are: {known}")
+    return over(name, choices.models) if name in METRICS else None
 
 
 def table_1(choices: Choices) -> Outcome:
@@ -73,7 +51,6 @@ def table_4(choices: Choices) -> Outcome:
 
 
 def _tables(table: str, choices: Choices) -> Outcome:
-    check_models(choices)
     published = paper_values("faier", table)
     labels = list(dict.fromkeys(item.label for item in published))
     rows = {label: metric_of(label, choices) for label in labels}
@@ -84,7 +61,8 @@ def _tables(table: str, choices: Choices) -> Outcome:
         assert isinstance(data, Ratings)
         metrics = [metric for metric in rows.values() if metric is not None]
         scored = agreements(data, metrics, list(STATISTICS.values()), choices, references=(None, 0))
-        found.append(_beside(table, data, rows, scored, [item for item in published if item.dataset == name]))
+        known = [item for item in published if item.dataset == name]
+        found.append(_beside(table, data, rows, scored, known, choices.models))
     if table == "Table 1" and "composite" in loaded:
         found.append(by_source(loaded["composite"], metrics_in(rows), choices))
     found[0].notes += [*absent, *_lacking(rows)]
@@ -97,7 +75,12 @@ def metrics_in(rows: Mapping[str, str | None]) -> list[str]:
 
 
 def _beside(
-    table: str, data: Ratings, rows: Mapping[str, str | None], scored: Found, published: Sequence[Published]
+    table: str,
+    data: Ratings,
+    rows: Mapping[str, str | None],
+    scored: Found,
+    published: Sequence[Published],
+    models: Mapping[str, str],
 ) -> Table:
     """Ours and the paper's by statistic."""
     heads = [head for name in STATISTICS for head in (name, f"{name}, paper")]
@@ -108,14 +91,16 @@ def _beside(
             line = scored.line(metric, protocol, 0 if label == FREE else None) if metric else None
             cells.append(share(line.value, line.deviation) if line else None)
             cells.append(printed(cell(published, label, statistic)))
-        shown.add(label, _called(label, metric), *cells)
+        shown.add(label, _called(label, metric, models), *cells)
     shown.notes = [*sources(published), *scored.notes()]
     return shown
 
 
-def _called(label: str, metric: str | None) -> str | None:
-    """A metric as a table names it: a model of the user's by its row, whatever folder it lies in."""
-    return f"faier:model={TRAINED[label]}" if metric and ":model=" in metric and label in TRAINED else metric
+def _called(label: str, metric: str | None, models: Mapping[str, str]) -> str | None:
+    """A metric as a table names it: over a model of the user's by that model's name, whatever folder it lies in."""
+    if metric is None or ":model=" not in metric:
+        return metric
+    return f"faier:model={TRAINED[label]}" if label in TRAINED else called(metric, models)
 
 
 def _lacking(rows: Mapping[str, str | None]) -> list[str]:
@@ -139,7 +124,7 @@ def by_source(data: Judgements, metrics: Sequence[str], choices: Choices) -> Tab
     found = {part: agreements(own, metrics, list(aspects.values()), choices) for part, own in parts.items()}
     for metric in metrics:
         values = [found[part].value(metric, protocol) for part in parts for protocol in aspects.values()]
-        shown.add(metric, *map(share, values))
+        shown.add(called(metric, choices.models), *map(share, values))
     shown.notes = list(dict.fromkeys(note for own in found.values() for note in own.notes()))
     return shown
 
@@ -156,7 +141,6 @@ CURVES = ("METEOR", "CIDEr", "SPICE", "TIGEr", "FAIEr-1 ref", "FAIEr-4 ref", "FA
 
 def figure_4(choices: Choices) -> Outcome:
     """Spearman against the number of references, as the paper draws it."""
-    check_models(choices)
     rows = {label: metric_of(label, choices) for label in CURVES}
     rows.update({name: name for name in choices.metrics})
     loaded, absent = at_hand(SETS, choices)

@@ -17,7 +17,7 @@ from vericap.report import figures
 from vericap.reproduce import demo
 from vericap.reproduce.caption_figure import Captioned, Shown, draw
 from vericap.reproduce.experiment import Choices, Outcome, cell, sources
-from vericap.reproduce.faier_agreement import SHIPPED, check_models
+from vericap.reproduce.models import SHIPPED
 from vericap.reproduce.word_maps import FaierMaps, WordMap, faier_maps
 
 METRICS = ("bleu-4", "meteor", "rouge-l", "spice", "spice-soft", "faier", "faier-plus")
@@ -31,10 +31,8 @@ PRINTED = (
 
 def figure_5(choices: Choices) -> Outcome:
     """The paper's own example by the metrics that need no photo, and six photos of ours by all."""
-    check_models(choices)
     settings = replace(choices.settings, images=demo.PHOTOS)
-    faier = choices.models.get(SHIPPED)
-    names = choices.metrics or tuple(f"faier:model={faier}" if n == "faier" and faier else n for n in METRICS)
+    names = choices.metrics or choices.over(*METRICS)
     found = score({"": demo.samples(5)}, metrics_of(names), settings, keep_going=True)
     values = {
         label: found.captions(label, "").reshape(-1, len(demo.KINDS))
@@ -125,11 +123,10 @@ REFERENCES = 3
 
 def figure_6(choices: Choices) -> Outcome:
     """Regions matched with the words of three references, union nodes with those of four candidates."""
-    check_models(choices)
     photo = next(iter(demo.CANDIDATES))
     own = [sample for sample in demo.samples(REFERENCES) if sample.id.startswith(f"{photo}-")]
     settings = replace(choices.settings, images=demo.PHOTOS)
-    maps = [found for found in faier_maps(own, settings, choices.models.get(SHIPPED, "default")) if found is not None]
+    maps = [found for found in faier_maps(own, settings, choices.model(SHIPPED)) if found is not None]
     regions = major_regions(maps)
     panels = [(f"reference {n}", found, True) for n, found in enumerate(maps[0].references, 1)]
     panels += [(kind, found.candidate, False) for kind, found in zip(demo.KINDS, maps)]

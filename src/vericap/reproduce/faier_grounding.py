@@ -14,7 +14,7 @@ from vericap.meta.grounding import WordGrounding, compared, labels_of_boxes
 from vericap.meta.published import Published, paper_values
 from vericap.reproduce.coco_boxes import ENTITIES, BoxedPhoto, Meant, boxed_photos, entities
 from vericap.reproduce.experiment import Choices, Outcome, cell, raw, sources
-from vericap.reproduce.faier_agreement import SHIPPED, check_models
+from vericap.reproduce.models import SHIPPED
 from vericap.reproduce.word_maps import FaierMaps, WordMap, faier_maps
 
 PHOTOS = 1000
@@ -25,11 +25,10 @@ Pair = tuple[Floats, Bools]
 
 def table_5(choices: Choices) -> Outcome:
     """Mean scores of naming and other words by number of references, on COCO Entities or on COCO's own boxes."""
-    check_models(choices)
     published, count = paper_values("faier", "Table 5"), choices.limit or PHOTOS
     photos, notes = _photos(choices, count)
     settings = replace(choices.settings, images=choices.coco_photos())
-    model = choices.models.get(SHIPPED, "default")
+    model = choices.model(SHIPPED)
     shown = Table(
         [
             "references",

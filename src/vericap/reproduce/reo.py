@@ -17,6 +17,7 @@ from vericap.reproduce.agreement import agreements
 from vericap.reproduce.caption_figure import Captioned, Shown, draw
 from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, printed, share, sources
 from vericap.reproduce.faier_agreement import by_source
+from vericap.reproduce.models import called
 from vericap.reproduce.reo_errors import MEASURES, TRUTHS, extra_words, missing_words
 from vericap.run.engine import Run
 
@@ -29,9 +30,8 @@ ROWS = {"Omission, reference": "reo-omission:truth=reference"}  # rows of the pa
 
 def metrics_of_paper(choices: Choices) -> list[str]:
     """Baselines, then each measure against the image, the references, and (ours) both."""
-    model = f":model={choices.models['scan']}" if "scan" in choices.models else ""
-    measures = [f"{measure}:truth={truth}{model}" for truth in TRUTHS for measure in MEASURES]
-    return [*(choices.metrics or BASELINES), *measures]
+    measures = [f"{measure}:truth={truth}" for truth in TRUTHS for measure in MEASURES]
+    return [*(choices.metrics or choices.over(*BASELINES)), *choices.over(*measures)]
 
 
 def table_1(choices: Choices) -> Outcome:
@@ -52,7 +52,7 @@ def _ratings(data: Mapping[str, Ratings], metrics: Sequence[str], choices: Choic
     found = {name: agreements(own, metrics, [KENDALL[name]], choices) for name, own in data.items()}
     shown = Table(["metric", *data], title="REO, Table 1: rated captions, Kendall's tau-c", x100=True)
     for metric in metrics:
-        shown.add(metric, *(share(found[name].value(metric, KENDALL[name])) for name in data))
+        shown.add(called(metric, choices.models), *(share(found[name].value(metric, KENDALL[name])) for name in data))
     shown.notes = list(dict.fromkeys(note for own in found.values() for note in own.notes()))
     return shown
 
@@ -70,7 +70,7 @@ def _pairs(data: object, metrics: Sequence[str], choices: Choices, published: Se
         for group in GROUPS:
             cells.append(share(*line.groups[group]) if line and line.groups else None)
             cells.append(printed(cell(published, labels.get(plain, ""), group)))
-        shown.add(metric, *cells, share(line.value, line.deviation) if line else None)
+        shown.add(called(metric, choices.models), *cells, share(line.value, line.deviation) if line else None)
     shown.notes = [f"{len(data)} pairs; the paper: all 4,000.", *sources(published), *found.notes()]
     return shown
 
@@ -103,7 +103,7 @@ def figure_1(choices: Choices) -> Outcome:
     for place in range(0, len(texts), 2):
         first, second = found.tables[0].rows[place], found.tables[0].rows[place + 1]
         columns = list(found.tables[0].columns)
-        extra, omission = (columns.index(f"{name}:truth=reference") for name in ("reo-extraness", "reo-omission"))
+        extra, omission = (columns.index(called(name, choices.models)) for name in choices.over(*OURS[1:]))
         right["extraness lower for A"] += first[extra] < second[extra]
         right["omission lower for B"] += second[omission] < first[omission]
     found.tables[0].notes += [f"{what}: {count} of {len(texts) // 2} photos." for what, count in right.items()]
@@ -117,11 +117,12 @@ def figure_4(choices: Choices) -> Outcome:
 
 def _examples(samples: list[Sample], choices: Choices, title: str) -> Outcome:
     settings = replace(choices.settings, images=demo.PHOTOS)
-    found = score({"": samples}, metrics_of([*(choices.metrics or METRICS), *OURS]), settings, keep_going=True)
-    usable = [label for label in found.metrics if not found.reason(label, [""])]
-    (reasons,) = Run(resolve("reo-omission:truth=both"), settings).explain(samples).values()
+    metrics = metrics_of([*(choices.metrics or METRICS), *choices.over(*OURS)])
+    found = score({"": samples}, metrics, settings, keep_going=True)
+    usable = {called(label, choices.models): label for label in found.metrics if not found.reason(label, [""])}
+    (reasons,) = Run(resolve(choices.over("reo-omission:truth=both")), settings).explain(samples).values()
     shown = Table(["photo", "kind", "caption", *usable, "extra words", "missing words"], title=title, digits=3, keys=2)
-    values = {label: found.captions(label, "") for label in usable}
+    values = {name: found.captions(label, "") for name, label in usable.items()}
     for place, (sample, reason) in enumerate(zip(samples, reasons)):
         photo, _, kind = sample.id.partition("-")
         scores = [float(own[place]) for own in values.values()]
@@ -129,7 +130,7 @@ def _examples(samples: list[Sample], choices: Choices, title: str) -> Outcome:
     shown.notes = [f"{label}: {reason}" for (label, _), reason in found.reasons.items()]
     if choices.figure is None:
         return Outcome([shown])
-    return Outcome([shown], [draw(_drawn(shown, usable), choices.figure, credits=demo.CREDITS)])
+    return Outcome([shown], [draw(_drawn(shown, list(usable)), choices.figure, credits=demo.CREDITS)])
 
 
 def _words(found: Explanation | None) -> tuple[str, str]:

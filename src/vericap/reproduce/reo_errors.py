@@ -66,7 +66,7 @@ def cases_of(choices: Choices) -> tuple[dict[str, list[Case]], Settings]:
 def figure_3(choices: Choices) -> Outcome:
     """Cosine of found and true error, how often the nearest word is one of the edit, and what explanations name."""
     edits, settings = cases_of(choices)
-    model = choices.models.get("scan", "default")
+    model = choices.model("scan")
     shown = Table(
         ["error", "truth", "cases", "cosine", "10 %", "median", "90 %", "cosine, other words", "nearest word right"],
         title="REO, Figure 3: the error that is found beside the true one",
@@ -164,7 +164,7 @@ def direction(choices: Choices) -> Outcome:
     """In how many cases the worse caption scores lower: extraness where a phrase was added, omission where an object
     was dropped, and the others beside them."""
     edits, settings = cases_of(choices)
-    model = choices.models.get("scan", "default")
+    model = choices.model("scan")
     shown = Table(
         ["error", "measure", *TRUTHS, "cases"], title="REO: the worse caption scores lower", x100=True, keys=2
     )

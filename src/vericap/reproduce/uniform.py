@@ -18,7 +18,7 @@ from vericap.meta.judgements import Ratings
 from vericap.models.scan import described
 from vericap.reproduce.agreement import agreements
 from vericap.reproduce.experiment import Choices, at_hand, share
-from vericap.reproduce.faier_agreement import SHIPPED
+from vericap.reproduce.models import SHIPPED
 
 METRICS = {
     "faier": "faier",
@@ -58,7 +58,7 @@ def uniform_table(choices: Choices) -> Table:
     loaded, _ = at_hand((DATA,), choices)
     data = loaded[DATA]
     assert isinstance(data, Ratings)
-    given = {"faier": choices.models.get(SHIPPED, "default"), "scan": choices.models.get("scan", "default")}
+    given = {"faier": choices.model(SHIPPED), "scan": choices.model("scan")}
     shown = Table(
         ["metric", "as it is", "uniform attention", "what attention gives"],
         title=f"Attention replaced by a uniform one: {DATA}, tau-c",
