@@ -297,15 +297,12 @@ def noun_kind(lemma: str) -> str:
     for name, group in (("male", MALE), ("female", FEMALE), ("generic", GENERIC)):
         if lemma in group:
             return name
-    numbers = wordnet.english().numbers(lemma, "n")
-    if not numbers:
-        return ""
-    topic = wordnet.english().topic(numbers[0])
+    topic = noun_topic(lemma)
     if topic in ("noun.person", "noun.animal"):
         return "role" if topic == "noun.person" else "animal"
     if topic not in _CONCRETE:
         return ""
-    above = _above(numbers[0])
+    above = _above(wordnet.english().numbers(lemma, "n")[0])
     return next((name for name in _ANCHORS if _anchor(name) in above), topic.removeprefix("noun."))
 
 
@@ -325,6 +322,17 @@ def _above(number: int) -> frozenset[int]:
     return frozenset(found)
 
 
+# What people say of the same thing although WordNet keeps it apart, besides what is alike.
+_LOOSELY = _groups(
+    """cat kitten
+    cow calf cattle
+    horse foal colt
+    sheep lamb
+    bear cub
+    flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet
+    people crowd audience spectator onlooker bystander"""
+)
+_PART = 3  # letters of a part of a compound, at least
 _SENSES = 4  # commoner senses of a noun; rare ones would make everything everything's kind
 
 
@@ -340,12 +348,48 @@ def _closure(lemma: str) -> frozenset[int]:
 
 @lru_cache(maxsize=1 << 18)
 def covers(word: str, other: str) -> bool:
-    """Whether `word` may be true of what `other` names: the same, a synonym, a hypernym, or known to be alike."""
+    """Whether `word` may be true of what `other` names: the same, also spelt in two words or as a plural, a synonym, a
+    hypernym, the head of a compound or the compound itself ("board" and "snowboard"), or known to be alike."""
+    if _kin(word, other) or _solid(word) == _solid(other) or plural(word) == other or plural(other) == word:
+        return True
+    if any(word in group and other in group for group in _LOOSELY) or _heads(word, other) or _heads(other, word):
+        return True
+    return "people" in (word, other) and _kin(*("person" if one == "people" else one for one in (word, other)))
+
+
+@lru_cache(maxsize=1 << 18)
+def resembles(word: str, other: str) -> bool:
+    """The generous form, for words that are to be wrong: one may also be a part of the other ("bear" and "beard")."""
+    return (len(word) > 3 and word in other) or (len(other) > 3 and other in word) or _kin(word, other)
+
+
+def _kin(word: str, other: str) -> bool:
     if word == other or (ALIKE_OF.get(word, frozenset()) & ALIKE_OF.get(other, frozenset())):
         return True
-    if (len(word) > 3 and word in other) or (len(other) > 3 and other in word):  # "board" and "snowboard"
-        return True
     return bool(_senses(word) & _closure(other))
+
+
+def _solid(word: str) -> str:
+    """ "surf board" and "surf-board" as "surfboard"."""
+    return word.replace(" ", "").replace("-", "")
+
+
+def _heads(head: str, word: str) -> bool:
+    """Whether a word is a compound that ends in another ("long|board"); of words that WordNet knows ("pine|apple") only
+    where it says so, and of persons ("fire|man"), of whom it does not."""
+    if not word.endswith(head) or len(head) < _PART:
+        return False
+    front = _solid(word[: -len(head)])
+    if len(front) < _PART or not wordnet.base_forms(front):
+        return False
+    senses = _senses(word)
+    return not senses or bool(_senses(head) & _closure(word)) or noun_topic(head) == noun_topic(word) == "noun.person"
+
+
+def noun_topic(lemma: str) -> str:
+    """Lexicographer's file of the commonest sense of a noun; empty for an unknown one."""
+    numbers = wordnet.english().numbers(lemma, "n")
+    return wordnet.english().topic(numbers[0]) if numbers else ""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -35,10 +35,10 @@ from vericap.graphs.corruption_words import (
     TRANSITIVE,
     VAGUE,
     article,
-    covers,
     inflect,
     noun_kind,
     plural,
+    resembles,
     same_verb,
 )
 from vericap.graphs.english_words import PLURAL_ONLY, noun_lemma, verb_lemma
@@ -176,9 +176,9 @@ def _object(caption: _Caption, rng: random.Random, pools: Pools) -> str | None:
 
 
 def _is_wrong(new: str, old: str, said: set[str]) -> bool:
-    if covers(new, old) or covers(old, new):
+    if resembles(new, old) or resembles(old, new):
         return False
-    return not any(covers(new, word) for word in said if word == new or noun_kind(word))
+    return not any(resembles(new, word) for word in said if word == new or noun_kind(word))
 
 
 def _attribute(caption: _Caption, rng: random.Random, pools: Pools) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from vericap.core import shipped
 from vericap.core.typing import Floats32, Ints
 from vericap.graphs.corruption_words import ATTRIBUTES as KINDS_OF_ATTRIBUTES
-from vericap.graphs.corruption_words import KIND_OF_ATTRIBUTE, NUMBERS, covers, noun_kind
+from vericap.graphs.corruption_words import KIND_OF_ATTRIBUTE, NUMBERS, noun_kind, resembles
 from vericap.metrics.evidence import base_forms
 from vericap.metrics.verdict.claims import (
     ACTION,
@@ -208,4 +208,4 @@ def _apart(kind: str, word: str, other: str) -> bool:
     if kind in KINDS_OF_ATTRIBUTES:
         mine, theirs = ({place for _, place in KIND_OF_ATTRIBUTE[text]} for text in (word, other))
         return mine.isdisjoint(theirs)
-    return not covers(word, other) and not covers(other, word)
+    return not resembles(word, other) and not resembles(other, word)
