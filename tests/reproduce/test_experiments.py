@@ -147,6 +147,14 @@ def test_the_papers_own_example_to_the_digit(choices: Choices) -> None:
         assert row["FAIEr"] is None
 
 
+def test_counts_stand_as_they_are_in_a_table_of_shares(choices: Choices, tmp_path: Path) -> None:
+    found = run("jaspice-table-5", replace(choices, metrics=()), tmp_path).tables[0]
+    (row,) = [row for row in found.records() if row["row"] == "UD"]
+    assert row["zeros, paper"] == 1465
+    assert "1465" in found.text()
+    assert "146500" not in found.text()
+
+
 def test_visual_words_stand_beside_the_papers_larger_detector(choices: Choices) -> None:
     rows = cells(reproduce("vifidel-table-6", replace(choices, metrics=("vifidel", "bleu-4"), settings=Settings())))
     found = {(row["metric"], row["objects"], row["references"]): row for row in rows}

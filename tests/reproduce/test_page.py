@@ -47,6 +47,8 @@ def test_distances_stand_between_ours_and_the_papers() -> None:
     table.add("b", Number(0.3), None, Number(0.1))
     table.add("c", None, Number(0.3), Number(0.1))
     assert page.distances(table) == [(pytest.approx(2.0), True)]
+    counts = Table(["row", "zeros", "zeros, paper"], [["a", 1400, 1465]], x100=True)
+    assert page.distances(counts) == [(-65, False)]
     shown = page.overview({CHOSEN[0]: Outcome([table]), CHOSEN[1]: "not there"})
     assert [list(row[2:]) for row in shown.rows] == [[1, pytest.approx(2.0)], ["not run: data not at hand", None]]
 

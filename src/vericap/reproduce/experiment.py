@@ -181,6 +181,11 @@ def raw(items: Sequence[Published]) -> Cell:
     return Number(items[0].value, digits=items[0].digits) if items else None
 
 
+def counted(items: Sequence[Published]) -> int | None:
+    """The paper's number where it counts something: the same in a table of shares."""
+    return int(items[0].value) if items else None
+
+
 def cell(items: Sequence[Published], label: str, column: str, **more: Any) -> list[Published]:
     """The numbers of a table that stand in one of its cells."""
     return [

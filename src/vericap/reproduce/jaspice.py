@@ -25,7 +25,7 @@ from vericap.meta.published import paper_values
 from vericap.meta.scoring import metrics_of, score
 from vericap.meta.translations import translated
 from vericap.reproduce.agreement import agreements
-from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, missing_note, printed, raw, share, sources
+from vericap.reproduce.experiment import Choices, Outcome, at_hand, cell, counted, missing_note, printed, share, sources
 
 STATISTICS = {"pearson": "pearson", "spearman": "spearman", "kendall": "tau-b"}
 BASELINES = {"BLEU": "bleu-4", "ROUGE": "rouge-l", "METEOR": "meteor", "CIDEr": "cider-d", "JaSPICE": "jaspice"}
@@ -73,7 +73,7 @@ def _rows(name: str, table: str, rows: Mapping[str, str], choices: Choices, *, z
             if zeros:
                 scores = found.tables["pearson", None].scores.get(metric)
                 cells.append(None if scores is None else int((scores == 0).sum()))
-                cells += [raw(cell(known, label, "zeros"))] if known else []
+                cells += [counted(cell(known, label, "zeros"))] if known else []
             shown.add(label, metric, *cells)
         shown.notes = [*(sources(known) if known else ["JSTS is not in the paper."]), *found.notes()]
         tables.append(shown)

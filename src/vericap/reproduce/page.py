@@ -81,7 +81,7 @@ def overview(outcomes: Mapping[Experiment, Outcome | str]) -> Table:
 
 
 def distances(table: Table) -> list[tuple[float, bool]]:
-    """Ours less the paper's wherever both stand side by side, and whether they are shares (x100)."""
+    """Ours less the paper's wherever both stand side by side, and whether they are shares (x100); counts are not."""
     found, columns = [], list(table.columns)
     for place, name in enumerate(columns):
         if f"{name}, paper" not in columns:
@@ -90,7 +90,8 @@ def distances(table: Table) -> list[tuple[float, bool]]:
         for row in table.rows:
             ours, theirs = _plain(row[place]), _plain(row[other])
             if ours is not None and theirs is not None:
-                found.append((table.scaled(ours - theirs), table.x100))
+                shares = table.x100 and all(isinstance(row[at], Number) for at in (place, other))
+                found.append((table.scaled(ours - theirs) if shares else ours - theirs, shares))
     return found
 
 
