@@ -68,6 +68,32 @@ def test_verify_covers_the_papers(tiny):
     assert "Wang et al. 2021, CVPR (FAIEr), Table 1, p. 6" in text
 
 
+def test_verify_finds_variants_by_the_plain_name(tiny):
+    found = verify(metrics=["reo-omission"], data_folder=tiny)
+    assert {verdict.item.metric for verdict in found} == {"reo-omission:truth=reference"}
+    variants = {verdict.item.metric for verdict in verify(metrics=["jaspice"], data_folder=tiny)}
+    assert {"jaspice", "jaspice:synonyms=no"} <= variants
+    (one,) = {verdict.item.metric for verdict in verify(metrics=["jaspice:synonyms=no"], data_folder=tiny)}
+    assert one == "jaspice:synonyms=no"
+    assert main(["verify", "-m", "reo-omission", "--data", str(tiny), "--quiet"]) == 0
+
+
+def test_verify_says_why_a_number_is_not_compared(tiny):
+    whys = {verdict.item.label: verdict.why for verdict in verify(datasets=["pascal50s"], data_folder=tiny)}
+    assert whys["VIFIDEL + LM, lowest"].startswith("lowest and highest of its settings")
+    assert "the language model is an RNN" in whys["VIFIDEL + LM, lowest"]
+    whys = {verdict.item.label: verdict.why for verdict in verify(datasets=["shichimi"], data_folder=tiny)}
+    assert whys["BLEU"].startswith("not a metric of this product; which n-gram is not said; `vericap reproduce")
+
+
+def test_a_copied_number_names_table_and_copy():
+    (where,) = {item.where for item in paper_values("vifidel", "Tables 1, 5 and 6") if item.copied}
+    assert where == (
+        "Madhyastha et al. 2019, ACL (VIFIDEL), pp. 6539-6550, Tables 1, 5 and 6, as copied into Table 3 of "
+        "Wang et al. 2021, CVPR (FAIEr)"
+    )
+
+
 def test_numbers_of_single_papers_stand_beside_their_own_protocol_alone(tiny):
     usual = evaluate("flickr8k-expert", "rouge-l", data_folder=tiny, resamples=0)["rouge-l"].published
     assert not any(item.paper for item in usual)

@@ -33,6 +33,7 @@ class Published:
     paper: str = ""  # faier, reo, vifidel, jaspice: one of its own tables
     table: str = ""
     page: str = ""  # empty: not known to us
+    copied: str = ""  # where it is copied to, if that is where we have it from
     column: str = ""
     references: int | None = None  # another number than the protocol's
     objects: str = ""  # "gold": with the objects that the data set brings
@@ -49,7 +50,8 @@ class Published:
     def where(self) -> str:
         """Source, table and page."""
         page = f"p. {self.page}" if self.page else ""
-        return ", ".join(filter(None, [self.source, self.table, page]))
+        copied = f"as copied into {self.copied}" if self.copied else ""
+        return ", ".join(filter(None, [self.source, self.table, page, copied]))
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

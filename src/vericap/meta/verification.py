@@ -58,7 +58,7 @@ def verify(
     Parameters
     ----------
     datasets : names of data sets; by default all with known numbers.
-    metrics : names of metrics; by default all.
+    metrics : names of metrics, with options (that variant) or without (all of its variants); by default all.
     data_folder : where data sets lie; by default $VERICAP_DATA.
     settings : choices that all metrics share.
     store : keep scores there and take them up again.
@@ -76,7 +76,7 @@ def wanted(
     chosen = [item for item in published() if datasets is None or item.dataset in datasets]
     named = None if metrics is None else set(metrics)
     if named is not None:
-        chosen = [item for item in chosen if item.metric in named]
+        chosen = [item for item in chosen if item.metric and {item.metric, item.metric.partition(":")[0]} & named]
     if not chosen:
         known = sorted({item.dataset for item in published()})
         raise VericapError(
@@ -129,12 +129,12 @@ def _recomputed(
 
 def _unavailable(item: Published, loaded: dict[str, Judgements | str], data_folder: str | Path | None) -> str:
     """Why a number cannot be recomputed here; empty where it can."""
+    if item.unlike:
+        return "; ".join(filter(None, [item.unlike, item.note])) + _command(item)
     if not item.metric:
-        return "not a metric of this product" + _command(item)
+        return "; ".join(filter(None, ["not a metric of this product", item.note])) + _command(item)
     if item.metric.partition(":")[0] not in METRICS:
         return f"metric '{item.metric}' is not installed"
-    if item.unlike:
-        return item.unlike + _command(item)
     if not item.protocol:
         return f"no agreement with people{_command(item)}"
     if item.dataset not in loaded:
