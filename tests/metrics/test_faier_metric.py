@@ -18,7 +18,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.faier import judge
-from vericap.metrics.faier.explanation import NO_TRIPLETS, support_of
+from vericap.metrics.faier.explanation import NO_PLACE, NO_TRIPLETS, support_of
 from vericap.metrics.faier.metric import Faier
 from vericap.models.faier import EMPTY, UNKNOWN, VARIANTS, FaierConfig, FaierModel, load, reading
 from vericap.models.faier.together import Encodings
@@ -45,9 +45,8 @@ BETTER = {"right": 0.6, "chance": 0.3, "cases": 500}  # of the pointing game
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     root = tmp_path_factory.mktemp("faier")
     for variant in VARIANTS:
-        tiny(variant=variant).save(
-            root / variant, storage="float32", pointing={"candidate": BETTER, "references": BETTER}
-        )
+        pointing = dict.fromkeys(("candidate", "references", "relation"), BETTER)
+        tiny(variant=variant).save(root / variant, storage="float32", pointing=pointing)
     return {variant: str(root / variant) for variant in VARIANTS}
 
 
@@ -220,6 +219,21 @@ def test_reasons(variant: str, folders: dict[str, str]) -> None:
     full = metric.explain(batch, [0], full=True)[0]
     assert full is not None
     check_heatmaps(full, variant, batch, load(folders[variant]))
+
+
+def test_triplets_have_a_place_only_where_the_relation_level_points(tmp_path: Path) -> None:
+    """Words point, triplets were not played or are no better than chance: no map of triplets, no region."""
+    chance = {"right": 0.3, "chance": 0.3, "cases": 500}
+    for name, more in (("unplayed", {}), ("chance", {"relation": chance})):
+        pointing = {"candidate": BETTER, "references": BETTER, **more}
+        tiny(variant="faier").save(tmp_path / name, storage="float32", pointing=pointing)
+        folder = str(tmp_path / name)
+        (full,) = Faier(model=folder).explain(ready(batch_of(SAMPLES[:1]), folder), [0], full=True)
+        assert full is not None
+        assert [found.title.split()[2] for found in full.heatmaps] == ["words"] * 3
+        assert [match.region for match in full.matches] == [None]
+        assert full.notes == (NO_PLACE,)
+        assert any(word.region is not None for word in full.words)
 
 
 def check_heatmaps(full: Explanation, variant: str, batch: Batch, model: FaierModel) -> None:

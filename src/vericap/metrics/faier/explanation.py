@@ -14,6 +14,7 @@ from vericap.models.faier import EMPTY
 from vericap.models.words import spans
 
 NO_TRIPLETS = "no triplets in the candidate: its relation score is 0"
+NO_PLACE = "no regions of triplets: at relation level they were not found to point better than chance"
 
 
 def support_of(scores: Array, similarity: str) -> Floats:
@@ -74,24 +75,30 @@ class FaierReasons:
         return "references" if guided else "image"
 
     def matches(self) -> tuple[Match, ...]:
-        """Triplets, the least supported first."""
-        support, similarity = self.support("relation"), self.similarity("relation")
+        """Triplets, the least supported first; with a region where the relation level points better than chance."""
+        support = self.support("relation")
+        similarity = self.similarity("relation") if self.located else None
         found = [
             Match((" ".join(words),), (), float(support[k]), "relation", self.region(similarity, [k]))
             for k, words in enumerate(self.triplets)
         ]
         return tuple(sorted(found, key=lambda match: match.grade))
 
+    @property
+    def located(self) -> bool:
+        """Whether regions of triplets are worth showing."""
+        return points(self.judge.model.meta, "relation")
+
     def heatmaps(self) -> tuple[HeatMap, ...]:
         """Similarities of regions and nodes, and the regions' attention over references (Figure 6 of the paper), where
         they point better than chance."""
-        found, meta = [], self.judge.model.meta
-        for level, kind, names in self._levels(self.words, self.triplets):
+        found = []
+        for level, kind, names in self._levels(self.words, self.triplets, "candidate"):
             similarity = self.similarity(level)
-            if similarity is not None and points(meta, "candidate"):
+            if similarity is not None:
                 title = f"regions x {kind} of the candidate: similarity"
                 found.append(heatmap(title, names, similarity, self.boxes))
-        if self.judge.model.config.fuses and points(meta, "references"):
+        if self.judge.model.config.fuses:
             for number, text in enumerate(self.block.cases[self.case].references.tolist(), 1):
                 found += self._attention(number, text)
         return tuple(found)
@@ -99,16 +106,17 @@ class FaierReasons:
     def _attention(self, number: int, text: int) -> list[HeatMap]:
         """What the regions attended to in one reference (eq. 4)."""
         found = []
-        for level, kind, names in self._levels(*self.judge.reading(text)):
+        for level, kind, names in self._levels(*self.judge.reading(text), "references"):
             visual = self.block.visual[level][self.case][self.inside]
             weight, _ = self.judge.model.attend(level, visual, self.block.nodes[text][level])
             found.append(heatmap(f"regions x {kind} of reference {number}: attention", names, weight, self.boxes))
         return found
 
-    def _levels(self, words: list[str], triplets: list[list[str]]) -> list[tuple[str, str, list[str]]]:
-        """Levels that a text has nodes of, with their kind and names."""
-        found = [("object", "words", words or [EMPTY])]
-        if triplets and "relation" in self.judge.model.levels:
+    def _levels(self, words: list[str], triplets: list[list[str]], side: str) -> list[tuple[str, str, list[str]]]:
+        """Levels that a text has nodes of and that point, with their kind and names. Words were played for each
+        side by itself (`contestants`), triplets for both together."""
+        found = [("object", "words", words or [EMPTY])] if points(self.judge.model.meta, side) else []
+        if triplets and "relation" in self.judge.model.levels and self.located:
             found.append(("relation", "triplets", [" ".join(words) for words in triplets]))
         return found
 
@@ -119,11 +127,14 @@ def explained(metric: str, judge: Judge, block: UnionBlock, case: int, row: int,
     relation = "relation" in judge.model.levels
     maps = reasons.heatmaps() if full else ()
     notes = [NO_TRIPLETS] if relation and not reasons.triplets else []
+    if full and judge.model.config.looks:
+        notes += [] if maps else [NO_MAP]
+        notes += [NO_PLACE] if relation and reasons.triplets and not reasons.located else []
     found = Explanation(
         metric,
         words=reasons.evidence(),
         matches=reasons.matches() if relation else (),
         heatmaps=maps,
-        notes=(*notes, *([NO_MAP] if full and judge.model.config.looks and not maps else [])),
+        notes=tuple(notes),
     )
     return shortened(found, full=full)
