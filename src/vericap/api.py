@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vericap.checking import ASPECTS, Check, checked
+from vericap.checking import ASPECTS, Check, check_asked, checked
 from vericap.core.errors import InputError, VericapWarning
 from vericap.core.explanation import Explanation
 from vericap.core.samples import Sample
@@ -233,7 +233,7 @@ def score(
 
 
 def check(
-    image: Any, caption: str, *, references: str | Sequence[str] = (), lang: str = "en", **settings: Any
+    image: Any, caption: str, *, references: str | Sequence[str] | None = None, lang: str = "en", **settings: Any
 ) -> Check:
     """Judge one caption of one image: is it true, does it say what matters, does it read well, and why.
 
@@ -246,7 +246,7 @@ def check(
     references : list of str
         What others say of the image, where that is known.
     lang : str
-        Language of the caption; only English is judged.
+        Language of the caption; only English ("en", "en-US", ...) is judged.
     **settings : Any
         Those of `vericap.Settings`.
 
@@ -264,22 +264,25 @@ def check(
     >>> 0 <= found.fidelity <= 1
     True
     """
-    if not isinstance(caption, str):
-        raise InputError(f"the caption is a {type(caption).__name__}, not a text")
-    given = [references] if isinstance(references, str) else list(references)
-    scorer = Scorer(ASPECTS, lang=lang, **settings)
+    check_asked(image, caption, lang)
+    given = [references] if isinstance(references, str) else list(references or ())
+    scorer = Scorer(ASPECTS, lang="en", **settings)
     beside: dict[str, Any] = {"image_names": [Path(image) if isinstance(image, str) else image], "ids": ["caption"]}
     samples, _ = calls.samples_of([caption], [given] if given else None, **beside)
+    if samples[0].problem:
+        raise InputError(samples[0].problem)
     result = scorer.run.score(samples, explain=True)
     reasons = [reason for name in ASPECTS for reason in result.statistics[name].problems.values()]
     if result.problems:
         where = f"{image}: " if isinstance(image, str | Path) else ""
         raise InputError(f"{where}{reasons[0] if reasons else result.problems[0].reason}")
-    if code := other_language(caption, lang):
+    if code := other_language(caption, "en"):
         result.warnings.append(f"the caption looks like another language ({code}); the verdict reads English alone")
     _told(result)
-    told = {name: result.explanations[name][0] for name in ("verdict", "fluency")}
-    return checked(caption, {name: float(result[name][0]) for name in ASPECTS}, told["verdict"], told["fluency"])
+    codes = [other_language(text, "en") for text in given]
+    notes = [f"reference {n} looks like another language ({code})" for n, code in enumerate(codes, 1) if code]
+    told = [result.explanations[name][0] for name in ("verdict", "fluency")]
+    return checked(caption, {name: float(result[name][0]) for name in ASPECTS}, *told, notes)
 
 
 def compare(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +70,23 @@ def test_what_cannot_be_judged_is_told_without_a_traceback(
     said = capsys.readouterr()
     assert told in said.err + said.out
     assert "Traceback" not in said.err
+
+
+def test_another_language_is_refused_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(COFFEE), "犬", "--lang", "ja"]) == 2
+    said = capsys.readouterr().err
+    assert "`vericap score`" in said
+    assert "leave it out" not in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_terminal_without_blocks_gets_other_marks(arguments: list[str]) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "vericap", "check", str(COFFEE), "A café “cup”", "--cache", "off", *arguments]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "cup" in found.stdout
+    assert arguments or "#" in found.stdout
 
 
 def test_python_takes_paths_pixels_bytes_and_images() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from vericap.api import check
-    from vericap.cli import flags
+    from vericap.cli import common, flags
     from vericap.core.errors import InputError, VericapWarning
     from vericap.core.paths import no_such_file
 
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for warning in told:
         print(f"vericap: {flags(str(warning.message))}", file=sys.stderr)
     if args.json:
-        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+        print(json.dumps(found.to_dict(), indent=1))
     else:
-        print(found.text(colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+        print(common.printable(found.text(colour=common.coloured(sys.stdout)), sys.stdout))
     return 0

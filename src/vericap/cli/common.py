@@ -26,7 +26,7 @@ TABLE_FILES = {
 TABLE_OUTPUT = "also write the table: .csv .json .tex .md .txt .html"
 RESUME = "keep the run in DIR and go on with it where it stopped; another run there is refused"
 FIGURE_FORMATS = ("png", "svg", "pdf")
-_PLAINER = str.maketrans({"▲": "+", "▼": "-", "↓": "v", "±": "~", "‡": "#", "…": "."})
+_PLAINER = str.maketrans({"▲": "+", "▼": "-", "↓": "v", "±": "~", "‡": "#", "…": ".", "█": "#", "░": "-"})
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:

@@ -272,8 +272,8 @@ def _photo(row: int, image: Any) -> tuple[str | None, Photo | None]:
 
 
 def _encoded(image: Any) -> bytes:
-    """A PIL image, or pixels (height, width, 3), as the bytes of a file without loss."""
-    from PIL import Image
+    """A PIL image, upright, or pixels (height, width, 3), as the bytes of a file without loss."""
+    from PIL import Image, ImageOps
 
     if isinstance(image, np.ndarray):
         if image.ndim not in (2, 3) or image.dtype != np.uint8:
@@ -282,7 +282,7 @@ def _encoded(image: Any) -> bytes:
     if not isinstance(image, Image.Image):
         raise InputError(f"the image is a {type(image).__name__}; give a name, bytes, a PIL image or an array")
     stream = io.BytesIO()
-    image.save(stream, "PNG", compress_level=1)
+    ImageOps.exif_transpose(image).save(stream, "PNG", compress_level=1)
     return stream.getvalue()
 
 

@@ -115,14 +115,19 @@ def _image_of(pixels: Any) -> Any:
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)) or not pixels.size:
         raise InputError(f"the image is an array of shape {pixels.shape}; give height x width x 3")
     if pixels.dtype.kind == "f":
-        pixels = np.clip(np.nan_to_num(pixels), 0.0, 1.0) * 255.0
+        if not np.isfinite(pixels).all():
+            raise InputError("the image is an array with NaN or infinity; give bytes, or shares of 1")
+        pixels = np.clip(pixels, 0.0, 1.0) * 255.0
     elif pixels.dtype != np.uint8 and (pixels.min() < 0 or pixels.max() > 255):
         raise InputError(f"the image is an array of {pixels.dtype} outside 0 .. 255; give bytes, or shares of 1")
     return Image.fromarray(np.asarray(pixels.round(), dtype=np.uint8))
 
 
 def _encoded(image: Any) -> bytes:
-    """PNG: nothing is lost, and the cache knows the same picture again."""
+    """PNG: nothing is lost, and the cache knows the same picture again. Upright, as a file of it is read."""
+    from PIL import ImageOps
+
+    image = ImageOps.exif_transpose(image)
     stream = io.BytesIO()
     try:
         image.save(stream, "PNG", compress_level=1)

@@ -5,7 +5,7 @@ With references they are read beside the image; `references=none` leaves them as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,12 +23,13 @@ from vericap.metrics.verdict import reasons
 from vericap.metrics.verdict.judge import BOTH, IMAGE, Judged, shipped_judge
 from vericap.metrics.verdict.lexicon import PART
 from vericap.metrics.verdict.parts import CaptionParts, Parts, problems_of
-from vericap.run.analyses import Fluency, Graphs, VisualWords, VisualWordsWeights
+from vericap.run.analyses import Fluency, Graphs, PhotoFaults, VisualWords, VisualWordsWeights
 
 if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
 
 TOLD = ("words", "sentences", "missing")  # parts of the reasons that are always there
+_THROUGH = 3  # words that are told to be judged through others
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class _Judges(Metric):
         return (self._key(settings), VisualWords())
 
     def explain_requires(self, settings: Settings) -> tuple[Key, ...]:
-        return (VisualWordsWeights(),)
+        return (VisualWordsWeights(), PhotoFaults())
 
     def _key(self, settings: Settings) -> Judgements:
         return Judgements(self.opt.references, Parts(graphs=Graphs.of(settings)))
@@ -118,6 +119,7 @@ class _Judges(Metric):
     ) -> list[Explanation | None]:
         """Words with support and region, sentences with theirs, and what was left out."""
         found, seen, model = batch[self._key(batch.settings)], batch[VisualWords()], batch[VisualWordsWeights()]
+        faults = batch[PhotoFaults()]
         explained: list[Explanation | None] = []
         for row in rows:
             one, image = found[row], int(batch.images[row])
@@ -127,9 +129,21 @@ class _Judges(Metric):
             if full not in one.told:
                 text = batch.texts[int(batch.candidates[row])]
                 told = reasons.explained(self.label, text, one, seen.photos[image], model, full=full)
-                one.told[full] = shortened(replace(told, promised=TOLD), spare=("claims",), full=full)
+                notes = (*_reservations(faults[image], one.parts.through), *told.notes)
+                told = replace(told, notes=notes, promised=TOLD)
+                one.told[full] = shortened(told, spare=("claims",), full=full)
             explained.append(replace(one.told[full], metric=self.label))
         return explained
+
+
+def _reservations(fault: str, through: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """What makes a judgement less sure: the photo, and words that are judged through others."""
+    if fault:
+        yield f"{fault}: what is judged from it means little"
+    if through:
+        told = [f"{word} ({near[0]})" for word, near in list(through.items())[:_THROUGH] if near]
+        more = f" and {len(through) - _THROUGH} more" if len(through) > _THROUGH else ""
+        yield f"judged through others: {', '.join(told)}{more}"
 
 
 class Fidelity(_Judges):

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from vericap.core.analysis import Analysis
     from vericap.run.analyses.clip import ClipImages as ClipImages
     from vericap.run.analyses.clip import ClipTexts as ClipTexts
+    from vericap.run.analyses.faults import PhotoFaults as PhotoFaults
     from vericap.run.analyses.fluency import Fluency as Fluency
     from vericap.run.analyses.fluency import FluencyWeights as FluencyWeights
     from vericap.run.analyses.graphs import Graphs as Graphs
@@ -46,6 +47,7 @@ GROUP = "vericap.analyses"  # entry points of other packages
 # Module -> its keys. A module is imported when a key of it is first asked for: BLEU must not wait for the detector.
 _HOMES = {
     "clip": ("ClipImages", "ClipTexts"),
+    "faults": ("PhotoFaults",),
     "fluency": ("Fluency", "FluencyWeights"),
     "graphs": ("Graphs", "KnpGraphs", "PhraseVectors"),
     "grounding": ("Grounding", "RegionVectors", "ScanRegions", "ScanWords", "WordMeanings"),
@@ -81,6 +83,7 @@ __all__ = [
     "NGrams",
     "ObjectWords",
     "Objects",
+    "PhotoFaults",
     "PhotoRegions",
     "PhraseVectors",
     "RegionVectors",
