@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from vericap.reproduce.contestants import Contestant
 from vericap.reproduce.experiment import Choices
 from vericap.reproduce.faier_grounding import named
 from vericap.reproduce.pointing import Game, centres, inside, pointed
-from vericap.reproduce.word_maps import WordMap, faier_maps, plus_maps, scan_maps, visual_word_maps, vse_maps
+from vericap.reproduce.word_maps import FaierMaps, WordMap, faier_maps, plus_maps, scan_maps, visual_word_maps, vse_maps
 
 TEXT = "a dog and a cup"
 PHOTO = BoxedPhoto(
@@ -128,15 +129,27 @@ def test_maps_of_the_shipped_models(choices: Choices) -> None:
     need("faier", "scan")
     settings = Settings(images=choices.coco_photos())
     photos = coco_boxes.boxed_photos(choices, 2)
-    first = faier_maps([photo.sample(2) for photo in photos], settings)[0]
+    first, _ = faier_maps([photo.sample(2) for photo in photos], settings)
     assert first is not None
     assert first.candidate.words() == ["a", "person", "with", "a", "cup"]
     assert len(first.references) == 2
     assert first.candidate.values.shape == (len(first.candidate.boxes), 5)
+    check_triplets(first)
     maps = scan_maps([photo.sample(0) for photo in photos], settings)[0]
     assert maps is not None
     np.testing.assert_allclose(maps["attention"].values.sum(axis=1), 1.0, atol=1e-5)
     assert "cup" in maps["similarity"].words()
+
+
+def check_triplets(maps: FaierMaps) -> None:
+    """Each word of a triplet has its values; in a reference they are attention, which sums to one over triplets."""
+    found = maps.candidate_triplets
+    assert found is not None
+    assert {"person", "cup"} <= set(found.words())
+    one, other = (found.places(*span) for span in ((2, 8), (16, 19)))
+    np.testing.assert_array_equal(found.values[:, one], found.values[:, other])  # "person with cup" is one triplet
+    assert len(maps.reference_triplets) == 2
+    assert all((own.values >= 0).all() and (own.values <= 1).all() for own in maps.reference_triplets)
 
 
 def test_nouns_are_asked_for_one_by_one(choices: Choices) -> None:
@@ -159,7 +172,27 @@ def test_judgements_can_be_left_out(choices: Choices) -> None:
     need("faier", "scan", "vse", "faier_plus", "visual_words")
     found = reproduce("grounding", replace(choices, judged=False, limit=2))
     assert [table.title[:8] for table in found.tables] == ["Pointing", "FAIEr, T"]
-    assert len(found.tables[0].rows) == 11
+    titles = [row[0] for row in found.tables[0].rows]
+    assert len(titles) == 16
+    assert {"SCAN, words states: attention", "SCAN, words alone: attention"} <= set(titles)
+    assert sum("triplets" in title for title in titles) == 3
+
+
+def test_of_two_models_in_a_folder_the_one_that_explanations_draw_is_noted(tmp_path: Path) -> None:
+    """default#alone is a model of the shipped folder: its game is no figure of the maps that are drawn."""
+    need("scan")
+    folder = tmp_path / "scan"
+    shutil.copytree(shipped.folder("scan"), folder)
+    photos: list[BoxedPhoto] = []
+    for way, kind in (("states", "attention"), ("alone", "")):
+        given = Choices(models={"scan": f"{folder}#{way}"}, photos=tmp_path)
+        found = dict(contestants._scan(photos, Settings(), given))
+        assert [contestant.kind for contestant in found] == ["", kind]
+        contestants.record({next(reversed(found)): Game(0.123, 0.1, 0.1, 10)}, given)
+        kept = json.loads((folder / "meta.json").read_text())["pointing"]["attention"]
+        assert kept["right"] == 0.123
+    both = list(contestants._scan(photos, Settings(), Choices(models={"scan": str(folder)})))
+    assert [contestant.kind for contestant, _ in both] == ["", "attention", "", ""]
 
 
 def test_uniform_attention_is_uniform(choices: Choices, tmp_path: Path) -> None:

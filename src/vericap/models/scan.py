@@ -373,13 +373,13 @@ def halves(model: str = "default") -> list[tuple[float, str]]:
 
 def describe(model: str = "default") -> dict[str, Any]:
     """The meta file of a model; of one of two it is as if it stood alone."""
-    folder, way = _named(model)
+    folder, way = named(model)
     return _half_meta(shipped.describe(folder, "scan"), way)
 
 
 def described(model: str = "default") -> Described:
     """Weights and meta file of a model, or of one of two."""
-    folder, way = _named(model)
+    folder, way = named(model)
     weights, meta = shipped.weights(folder, "scan")
     if way and BESIDE in meta["words"]:
         weights = {name.removeprefix(f"{way}."): v for name, v in weights.items() if name.startswith(f"{way}.")}
@@ -392,8 +392,8 @@ def load(model: str = "default") -> ScanModel:
     return ScanModel(*checked(*described(halves(model)[0][1])))
 
 
-def _named(model: str) -> tuple[str, str]:
-    """Folder, and which of its models."""
+def named(model: str) -> tuple[str, str]:
+    """The folder of a model, and which of its models is named (empty: none)."""
     folder, mark, way = model.rpartition(HALF)
     return (folder, way) if mark and way in (STATES, ALONE) else (model, "")
 

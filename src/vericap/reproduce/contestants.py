@@ -11,6 +11,7 @@ from pathlib import Path
 from vericap.core import shipped
 from vericap.core.settings import Settings
 from vericap.core.table import Number, Table
+from vericap.models import scan
 from vericap.reproduce.coco_boxes import BoxedPhoto, boxed_photos
 from vericap.reproduce.experiment import Choices
 from vericap.reproduce.models import SHIPPED
@@ -74,6 +75,14 @@ def _faier(photos: Sequence[BoxedPhoto], settings: Settings, choices: Choices) -
     attended = [None if photo is None else replace(photo, references=_softened(photo)) for photo in guided]
     yield Contestant("FAIEr: regions, words of references, attention", "faier", "references"), _said(photos, attended)
     yield from _candidates("FAIEr", "faier", photos, guided, alone)
+    related = [None if photo is None else replace(photo, references=photo.reference_triplets) for photo in guided]
+    title = "FAIEr: regions, triplets of references, attention"
+    yield Contestant(title, "faier", "relation"), _said(photos, related)
+    pick = attrgetter("candidate_triplets")
+    title = "FAIEr: triplets of the candidate and regions, no references"
+    yield Contestant(title, "faier", "relation"), _cases(photos, alone, pick)
+    title = f"FAIEr: triplets of the candidate and regions, {REFERENCES} references"
+    yield Contestant(title, "faier", "relation"), _cases(photos, guided, pick)
 
 
 def _faier_plus(photos: Sequence[BoxedPhoto], settings: Settings, choices: Choices) -> Played:
@@ -106,9 +115,15 @@ def _candidates(name: str, part: str, photos: Sequence[BoxedPhoto], guided: Maps
 
 
 def _scan(photos: Sequence[BoxedPhoto], settings: Settings, choices: Choices) -> Played:
-    maps = scan_maps([photo.sample(0) for photo in photos], settings, model_of("scan", choices))
-    yield Contestant("SCAN: words, similarity", "scan"), _cases(photos, maps, itemgetter("similarity"))
-    yield Contestant("SCAN: words, attention", "scan", "attention"), _cases(photos, maps, itemgetter("attention"))
+    """All models of a folder: explanations draw the first one's attention, and only that is noted."""
+    model = model_of("scan", choices)
+    drawn = scan.describe(scan.halves(scan.named(model)[0])[0][1])["words"]
+    for _, half in scan.halves(model):
+        maps = scan_maps([photo.sample(0) for photo in photos], settings, half)
+        words = scan.describe(half)["words"]
+        name, kind = f"SCAN, words {words}", "attention" if words == drawn else ""
+        yield Contestant(f"{name}: similarity", "scan"), _cases(photos, maps, itemgetter("similarity"))
+        yield Contestant(f"{name}: attention", "scan", kind), _cases(photos, maps, itemgetter("attention"))
 
 
 def _vse(photos: Sequence[BoxedPhoto], settings: Settings, choices: Choices) -> Played:
@@ -144,12 +159,13 @@ def _said(photos: Sequence[BoxedPhoto], maps: Maps) -> list[Pointed]:
     ]
 
 
-def _cases(photos: Sequence[BoxedPhoto], maps: Sequence[object], pick: Callable[..., WordMap]) -> list[Pointed]:
+def _cases(photos: Sequence[BoxedPhoto], maps: Sequence[object], pick: Callable[..., WordMap | None]) -> list[Pointed]:
+    picked = [None if found is None else pick(found) for found in maps]
     return [
         case
-        for photo, found in zip(photos, maps)
+        for photo, found in zip(photos, picked)
         if found is not None
-        for case in pointed(pick(found), photo, photo.meant[0])
+        for case in pointed(found, photo, photo.meant[0])
     ]
 
 
@@ -194,6 +210,7 @@ def record(games: Mapping[Contestant, Game], choices: Choices) -> list[Path]:
 
 
 def _noted(part: str, model: str, found: Mapping[str, Mapping[str, float]]) -> Path:
+    model = scan.named(model)[0] if part == "scan" else model
     folder = shipped.folder(part) if model == "default" else Path(model)
     path = folder / "meta.json"
     about = {**json.loads(path.read_text("utf-8")), "pointing": found}

@@ -73,10 +73,16 @@ class WordMap:
 class FaierMaps:
     """What FAIEr matches at object level: regions with the words of each reference, W_a (v_i * h_jk), which softmax
     turns into attention; and union nodes with the words of the candidate, z_i . h_ck. The references' maps of
-    FAIEr-plus are attention itself."""
+    FAIEr-plus are attention itself.
+
+    At relation level the same for triplets: a column for every word of the text that is part of one, with the values
+    of its triplet; of references it is attention. Texts without triplets have no column.
+    """
 
     references: tuple[WordMap, ...]
     candidate: WordMap
+    reference_triplets: tuple[WordMap, ...] = ()
+    candidate_triplets: WordMap | None = None
 
 
 def faier_maps(samples: Sequence[Sample], settings: Settings, model: str = "default") -> list[FaierMaps | None]:
@@ -108,7 +114,28 @@ def _maps(judge: Judge, block: UnionBlock, case: int, row: int) -> FaierMaps:
         _map(judge, text, reasons.boxes, visual @ block.nodes[text]["object"].T)
         for text in block.cases[case].references.tolist()
     ]
-    return FaierMaps(tuple(references), _map(judge, reasons.text, reasons.boxes, similarity))
+    candidate = _map(judge, reasons.text, reasons.boxes, similarity)
+    related = reasons.similarity("relation") if "relation" in judge.model.levels else None
+    if related is None:
+        return FaierMaps(tuple(references), candidate)
+    said = [_of_triplets(judge, text, reasons.boxes, reasons.attends("relation", text))
+            for text in block.cases[case].references.tolist()]  # fmt: skip
+    return FaierMaps(
+        tuple(references), candidate, tuple(said), _of_triplets(judge, reasons.text, reasons.boxes, related)
+    )
+
+
+def _of_triplets(judge: Judge, text: int, boxes: Array, values: Array) -> WordMap:
+    """The map of triplets, spread over the words of the text that they are made of."""
+    caption, triplets = judge.batch.texts[text], judge.reading(text)[1]
+    parts = [
+        (k, (start, end))
+        for start, end in vocabulary.spans(caption)[1:-1]
+        for k, words in enumerate(triplets)
+        if {caption[start:end].lower(), noun_lemma(caption[start:end].lower(), "NNS")} & set(words)
+    ]
+    columns = np.asarray(values, dtype=np.float64)[:, [k for k, _ in parts]]
+    return WordMap(caption, [span for _, span in parts], np.asarray(boxes, dtype=np.float64), columns)
 
 
 def _map(judge: Judge, text: int, boxes: Array, values: Array) -> WordMap:

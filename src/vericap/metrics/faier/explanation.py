@@ -104,13 +104,17 @@ class FaierReasons:
         return tuple(found)
 
     def _attention(self, number: int, text: int) -> list[HeatMap]:
-        """What the regions attended to in one reference (eq. 4)."""
+        """Heat maps of what the regions attended to in one reference."""
         found = []
         for level, kind, names in self._levels(*self.judge.reading(text), "references"):
-            visual = self.block.visual[level][self.case][self.inside]
-            weight, _ = self.judge.model.attend(level, visual, self.block.nodes[text][level])
+            weight = self.attends(level, text)
             found.append(heatmap(f"regions x {kind} of reference {number}: attention", names, weight, self.boxes))
         return found
+
+    def attends(self, level: str, text: int) -> Floats32:
+        """(regions, nodes): what the regions attend to in one reference (eq. 4)."""
+        visual = self.block.visual[level][self.case][self.inside]
+        return self.judge.model.attend(level, visual, self.block.nodes[text][level])[0]
 
     def _levels(self, words: list[str], triplets: list[list[str]], side: str) -> list[tuple[str, str, list[str]]]:
         """Levels that a text has nodes of and that point, with their kind and names. Words were played for each
