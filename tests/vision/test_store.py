@@ -81,6 +81,24 @@ def test_another_extractor_is_refused(tmp_path: Path) -> None:
         check_same("f1", "store", "f2", "m")
 
 
+def test_what_differs_is_named(tmp_path: Path) -> None:
+    """Of one declared extractor with and without the whole image, and of windows with boxes of another kind."""
+    plain, whole = declared("mine", 32), {**declared("mine", 32), "whole": True}
+    store = filled(tmp_path / "plain", plain, kind=1)
+    with pytest.raises(VericapError, match=r"\(mine, .* or of other options: whole: none against True;"):
+        FeatureWriter(tmp_path / "plain", whole, width=32)
+    trained = filled(tmp_path / "whole", whole, kind=1)
+    meta = {"name": "m", "fingerprint": trained.fingerprint, "features": trained.trained_on()}
+    told = r"whole: none against True; make the store as that of the training was made, or train on them"
+    with pytest.raises(VericapError, match=told):
+        store.check_fits(meta)
+    with pytest.raises(VericapError, match=told):
+        store.regions(["0-1"]).part(2, 32, store.fingerprint).check_fits(meta)
+    fill(tmp_path / "cells", ["a"])
+    with pytest.raises(VericapError, match=r"boxes: .* against detector"):
+        FeatureWriter(tmp_path / "cells", {**EXTRACTOR, "boxes": "detector"}, width=8)
+
+
 def test_truncated_store_is_refused(tmp_path: Path) -> None:
     fill(tmp_path / "s", list("abcdef"), width=64)
     file = tmp_path / "s" / "features-00001.npy"

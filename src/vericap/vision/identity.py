@@ -40,6 +40,16 @@ def described(extractor: Mapping[str, Any]) -> str:
     return f"{name}, fingerprint {fingerprint(extractor)}"
 
 
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What tells two descriptions apart, each with both values: "whole: none against True"."""
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return ", ".join(f"{name}: {_short(one.get(name))} against {_short(other.get(name))}" for name in names)
+
+
+def _short(value: Any) -> str:
+    return "none" if value is None else str(value)[:40]
+
+
 def check_profile(profile: FeatureProfile | None, where: str, meta: Mapping[str, Any]) -> None:
     """Refuse features of another extractor that goes by the name of the model's."""
     stored = meta.get("features", {}).get("profile")
@@ -50,11 +60,25 @@ def check_profile(profile: FeatureProfile | None, where: str, meta: Mapping[str,
         )
 
 
-def check_same(store: str, store_name: str, model: str, model_name: str) -> None:
-    """Refuse features a model was not trained on, naming both."""
-    if store != model:
-        raise VericapError(
-            f"the features of {store_name} (fingerprint {store}) are not those the model {model_name} "
-            f"was trained on (fingerprint {model}); extract them with `vericap features`, give files of one extractor "
-            "one name (`extractor=NAME`), or train on them"
-        )
+def check_same(
+    store: str,
+    store_name: str,
+    model: str,
+    model_name: str,
+    extractors: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
+) -> None:
+    """Refuse features a model was not trained on, naming both, and what differs where both are described."""
+    if store == model:
+        return
+    apart = f"; {differences(*extractors)}" if all(extractors) else ""
+    raise VericapError(
+        f"the features of {store_name} (fingerprint {store}) are not those the model {model_name} "
+        f"was trained on (fingerprint {model}){apart}; {_advice(*extractors)}, or train on them"
+    )
+
+
+def _advice(store: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    """Features of one declared extractor differ in how they were brought into the store."""
+    if "declared" in store and store["declared"] == model.get("declared"):
+        return "make the store as that of the training was made"
+    return "extract them with `vericap features`, give files of one extractor one name (`extractor=NAME`)"

@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ import numpy as np
 
 from vericap.core.errors import InputError, VericapError
 from vericap.core.typing import Array
-from vericap.vision.identity import CHOICE, check_profile, check_same, described, fingerprint
+from vericap.vision.identity import CHOICE, check_profile, check_same, described, differences, fingerprint
 from vericap.vision.profile import FeatureProfile
 from vericap.vision.shards import PLACE, check_shard, digest, key_of, open_array, read_json, save, write_json
 
@@ -52,6 +52,7 @@ class RegionTable:
     fingerprint: str
     problems: dict[int, str] = field(default_factory=dict)  # image -> why it has no regions
     profile: FeatureProfile | None = None  # of the store they come from, where its extractor is only declared
+    extractor: Mapping[str, Any] = field(default_factory=dict)  # of that store
 
     @classmethod
     def of(
@@ -80,11 +81,11 @@ class RegionTable:
     def part(self, regions: int, width: int, fingerprint: str) -> RegionTable:
         """The first regions of every image and the first values of each, which another extractor would give."""
         first = self.features[:, :regions, :width], self.boxes[:, :regions], self.mask[:, :regions]
-        return RegionTable(*first, fingerprint, self.problems, self.profile)
+        return RegionTable(*first, fingerprint, self.problems, self.profile, self.extractor)
 
     def check_fits(self, meta: Mapping[str, Any], where: str = "this run") -> None:
         """Refuse features that the model with this meta file was not trained on."""
-        check_same(self.fingerprint, where, meta["fingerprint"], meta["name"])
+        _check_same(self.fingerprint, self.extractor, where, meta)
         check_profile(self.profile, where, meta)
 
 
@@ -108,10 +109,11 @@ class FeatureWriter:
         meta = self.folder / "meta.json"
         if meta.is_file():
             old = read_json(meta)
-            if old.get("extractor") != json.loads(json.dumps(self.extractor)):
+            there, now = old.get("extractor", {}), json.loads(json.dumps(self.extractor))
+            if there != now:
                 raise VericapError(
-                    f"{self.folder} holds features of another extractor ({described(old.get('extractor', {}))}; now "
-                    f"{described(self.extractor)}); choose another `output=STORE` or delete the folder"
+                    f"{self.folder} holds features of another extractor ({described(there)}; now {described(now)}) or of "
+                    f"other options: {differences(there, now)}; choose another `output=STORE` or delete the folder"
                 )
         else:
             write_json(meta, self._meta(complete=False))
@@ -294,7 +296,7 @@ class FeatureStore:
 
     def check_fits(self, meta: Mapping[str, Any]) -> None:
         """Refuse the store for the model with this meta file."""
-        check_same(self.fingerprint, str(self.folder), meta["fingerprint"], meta["name"])
+        _check_same(self.fingerprint, self.extractor, str(self.folder), meta)
         check_profile(self.profile, str(self.folder), meta)
 
     def verify(self) -> None:
@@ -365,4 +367,10 @@ class FeatureStore:
             except InputError as error:
                 items.append(None)
                 problems[row] = str(error)
-        return RegionTable.of(items, self.fingerprint, problems, self.width, self.profile)
+        found = RegionTable.of(items, self.fingerprint, problems, self.width, self.profile)
+        return replace(found, extractor=self.extractor)
+
+
+def _check_same(own: str, extractor: Mapping[str, Any], where: str, meta: Mapping[str, Any]) -> None:
+    trained = meta.get("features", {}).get("extractor", {})
+    check_same(own, where, meta["fingerprint"], meta["name"], (extractor, trained))
