@@ -112,8 +112,8 @@ class FeatureWriter:
             there, now = old.get("extractor", {}), json.loads(json.dumps(self.extractor))
             if there != now:
                 raise VericapError(
-                    f"{self.folder} holds features of another extractor ({described(there)}; now {described(now)}) or of "
-                    f"other options: {differences(there, now)}; choose another `output=STORE` or delete the folder"
+                    f"{self.folder} holds features of another extractor ({described(there)}; now {described(now)}) or "
+                    f"of other options: {differences(there, now)}; choose another `output=STORE` or delete the folder"
                 )
         else:
             write_json(meta, self._meta(complete=False))
