@@ -155,9 +155,24 @@ def test_what_was_trained_on_what(tmp_path):
     assert "faier" in parts_of(faier, settings)
     assert {"vse", "encoder", "backbone"} <= set(seen(vse, "flickr8k-expert", settings))
     assert seen(vse, "pascal50s", settings) == []
+    assert "faier" in seen(faier, "flickr8k-expert", settings)
     assert {source for own in TRAININGS.values() for source in own.sources} >= {
         source for sources in SOURCES.values() for source in sources
     }
+
+
+@pytest.mark.parametrize(
+    ("metric", "part"),
+    [("vse", "vse"), ("tiger", "scan"), ("faier-plus", "faier_plus"), ("fidelity", "verdict"), ("sentence", "encoder")],
+)
+def test_what_was_tuned_on_peoples_ratings_says_so(metric, part, tmp_path):
+    settings = Settings(images=tmp_path)
+    (made,) = metrics_of(metric)
+    found = parts_of(made, settings)
+    assert "cxc" in found[part].sources
+    assert "Crisscrossed Captions" in found[part].what
+    assert part in seen(made, "cxc-sits", settings)
+    assert metric in ("fidelity", "sentence") or {"backbone", "encoder"} <= set(found)
 
 
 def test_a_model_says_itself_what_it_was_trained_on(tmp_path):

@@ -15,6 +15,7 @@ from vericap.core.batch import Batch
 from vericap.core.errors import VericapError
 from vericap.core.metric import Metric
 from vericap.core.settings import Settings
+from vericap.models import scan
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,35 @@ class Training:
 
 
 _OURS = "README.md of the model's folder in vericap/data; the photos of COCO's Karpathy test split were left out"
+_PHOTOS = "photos and captions of COCO and of Flickr8k's training part"
+_RATINGS = "people's ratings in Crisscrossed Captions (part of its validation half, COCO photos)"
+_RATED = f"{_PHOTOS}; tuned on {_RATINGS}"
+_RATED_SOURCES = ("coco", "flickr8k", "cxc")
 TRAININGS = {
     "encoder": Training(
-        ("coco", "flickr8k", "flickr30k"),
-        "a sentence encoder whose training pairs may hold COCO and Flickr30k captions (Flickr30k holds Flickr8k)",
-        "Li et al. 2023, arXiv 2308.03281 (GTE: collections of text pairs; the model card names none of them)",
+        ("coco", "flickr8k", "flickr30k", "cxc"),
+        "captions of COCO and of Flickr8k's training part, people's ratings of caption pairs in Crisscrossed Captions; "
+        "learned from a sentence encoder whose training pairs may hold COCO and Flickr30k captions (Flickr30k holds "
+        "Flickr8k)",
+        "meta.json of vericap/data/caption_encoder; Li et al. 2023, arXiv 2308.03281 (GTE: collections of text pairs; "
+        "the model card names none of them)",
     ),
     "vectors": Training(
         ("coco", "flickr8k", "flickr30k"),
         "word vectors from that sentence encoder, of words in COCO and Flickr8k training captions",
         "meta.json of vericap/data/word_vectors",
     ),
-    "backbone": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
-    "vse": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
-    "scan": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
-    "faier_plus": Training(("coco", "flickr8k"), "photos and captions of COCO and of Flickr8k's training part", _OURS),
+    "backbone": Training(("coco", "flickr8k"), _PHOTOS, _OURS),
+    "vse": Training(_RATED_SOURCES, _RATED, _OURS),
+    "scan": Training(_RATED_SOURCES, _RATED, _OURS),
+    "faier_plus": Training(_RATED_SOURCES, _RATED, _OURS),
+    "visual_words": Training(("coco", "flickr8k"), f"{_PHOTOS}, boxes of COCO", _OURS),
+    "verdict": Training(("coco", "cxc"), f"{_RATINGS}, captions of COCO made wrong in one place", _OURS),
+    "fluency": Training(("coco", "flickr8k"), "captions of COCO's and of Flickr8k's training photos", _OURS),
     "learn_to_eval": Training(
         ("coco",), "photos and captions of COCO, and captions that machines of our own made of these photos", _OURS
     ),
-    "faier": Training(("coco",), "photos and captions of COCO, chosen on Flickr8k's development part", _OURS),
+    "faier": Training(("coco", "flickr8k"), f"{_PHOTOS}, boxes of COCO; chosen on Flickr8k's development part", _OURS),
     "detector": Training(
         ("coco",),
         "a detector trained on the boxes of COCO train2017, which holds most photos of val2014",
@@ -59,7 +70,8 @@ UNKNOWN = Training((), "a model of your own: nobody wrote down what it was train
 SOURCES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("flickr8k-expert", "flickr8k-cf", "flickr8k-dev"), ("flickr8k",)),
     **dict.fromkeys(("human-machine", "karpathy-test", "publicsys", "thumb", "foil"), ("coco",)),
-    **dict.fromkeys(("cxc-sits", "cxc-sts", "vsr", "mhal", "hat", "faithscore", "polaris"), ("coco",)),
+    **dict.fromkeys(("vsr", "mhal", "hat", "faithscore", "polaris"), ("coco",)),
+    **dict.fromkeys(("cxc-sits", "cxc-sts"), ("coco", "cxc")),
     "composite": ("flickr8k", "flickr30k", "coco"),
     "jsick": ("flickr8k",),
     **dict.fromkeys(("jsts", "jsts-train", "shichimi"), ("coco",)),
@@ -83,13 +95,15 @@ def parts_of(metric: Metric, settings: Settings) -> dict[str, Training]:
 def _of_key(key: Key, batch: Batch) -> dict[str, Training]:
     part = getattr(key, "part", "")
     if part in TRAININGS:  # weights in a folder
-        name = str(getattr(key, "name", "default"))
+        name = scan.named(str(getattr(key, "name", "default")))[0]  # one of two models in a folder: the folder
         return {part if name == "default" else name: _stated(shipped.describe(name, part), name, part)}
     kind = type(key).__name__
     if kind == "LanguageModelScores":
         return {"lm": TRAININGS["lm"] if getattr(key, "model", "") == "coco" else UNKNOWN}
     if kind in ("ClipImages", "ClipTexts"):
         return {"clip": UNKNOWN}
+    if kind == "Judgements":
+        return {"verdict": TRAININGS["verdict"]}
     if kind == "Detections":
         return {"detector": TRAININGS["detector"]}
     signed = key.signature(batch) if batch.settings.lang == "en" else {}
