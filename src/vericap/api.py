@@ -156,10 +156,11 @@ class Scorer:
         return found
 
     def _scored(self, found: Given, **how: Any) -> Result:
-        result = self.run.score(found.samples, **how)
+        run, left = self.run.fitted(found.samples)
+        result = run.score(found.samples, **how)
         result.problems[:0] = found.problems
-        result.warnings[:0] = found.warnings
-        result.reporter = partial(_report, self.run, found.samples)
+        result.warnings[:0] = [*found.warnings, *left]
+        result.reporter = partial(_report, run, found.samples)
         result._spelled = canonical
         return result
 
@@ -188,7 +189,7 @@ def score(
         `prediction`, ...), `references` and optionally `id`, `image` and `objects`; files of any format that
         `vericap score` reads; or what `vericap.load` gave.
     metrics : str or iterable
-        Names separated by commas, or a list of names, metrics and plain functions.
+        Names separated by commas, or a list of names, metrics, functions. Of a set what the input allows is taken.
     predictions : list, dict, table or path
         Another name for `candidates`.
     image_names : list or dict
@@ -279,10 +280,10 @@ def check(
     if code := other_language(caption, "en"):
         result.warnings.append(f"the caption looks like another language ({code}); the verdict reads English alone")
     _told(result)
-    codes = [other_language(text, "en") for text in given]
-    notes = [f"reference {n} looks like another language ({code})" for n, code in enumerate(codes, 1) if code]
-    told = [result.explanations[name][0] for name in ("verdict", "fluency")]
-    return checked(caption, {name: float(result[name][0]) for name in ASPECTS}, *told, notes)
+    told = [(n, other_language(text, "en")) for n, text in enumerate(given, 1)]
+    notes = [f"reference {n} looks like another language ({code})" for n, code in told if code]
+    values = {name: float(result[name][0]) for name in ASPECTS}
+    return checked(caption, values, {name: found[0] for name, found in result.explanations.items()}, notes)
 
 
 def compare(
@@ -333,11 +334,13 @@ def compare(
     scorer = Scorer(metrics, **options)
     read = {name: scorer._given(captions, references, image_names=image_names) for name, captions in systems.items()}
     samples = {name: system.samples for name, system in read.items()}
-    found = compare_samples(samples, scorer.run, test=test, resamples=resamples, level=level)
-    found.reporter = partial(_report, scorer.run, None)
+    run, left = scorer.run.fitted([sample for own in samples.values() for sample in own])
+    found = compare_samples(samples, run, test=test, resamples=resamples, level=level)
+    found.reporter = partial(_report, run, None)
     for name, result in found.results.items():
         result.problems[:0] = read[name].problems
-        result.warnings[:0] = read[name].warnings
+        result.warnings[:0] = [*read[name].warnings, *left]
+        left = []  # told once
         _told(result)
     return found
 

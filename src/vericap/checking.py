@@ -132,16 +132,12 @@ def check_asked(image: Any, caption: Any, lang: str) -> None:
 
 
 def checked(
-    caption: str,
-    values: Mapping[str, float],
-    verdict: Explanation | None,
-    fluency: Explanation | None,
-    notes: Sequence[str] = (),
+    caption: str, values: Mapping[str, float], reasons: Mapping[str, Explanation | None], notes: Sequence[str] = ()
 ) -> Check:
     """The check of a caption from its scores and reasons; `notes` are those of who called."""
     from vericap.metrics.verdict.judge import shipped_judge  # what judges is not loaded before something is judged
 
-    verdict, fluency = verdict or Explanation("verdict"), fluency or Explanation("fluency")
+    verdict, fluency = (reasons.get(name) or Explanation(name) for name in ("verdict", "fluency"))
     facts = verdict.facts
     badly = fluency.notes if shipped_judge().reads(values["fluency"]) < 1 else ()
     reads = [f"reads badly: {'; '.join(badly)}"] if badly else []

@@ -87,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
         systems[name] = run.name_images(loaded.samples)
         problems += loaded.problems
         notes += [f"{name}: {text}" for text in [*loaded.warnings, *loaded.notes]]
+    run, left = run.fitted([sample for own in systems.values() for sample in own])
+    notes[:0] = left
     with common.working(args, "scoring and testing"):
         found = compare_samples(systems, run, test=args.test, resamples=args.resamples, level=args.level)
     if args.details or args.output or args.table == "json":

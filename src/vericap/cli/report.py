@@ -77,16 +77,18 @@ def run(args: argparse.Namespace) -> int:
 def _scored(args: argparse.Namespace, loaded: dict[str, Loaded]) -> Content:
     """Captions that are scored now."""
     settings = common.settings(args)
+    every = [sample for system in loaded.values() for sample in system.samples]
     if not args.metrics:
-        samples = [sample for system in loaded.values() for sample in system.samples]
-        carried = any(sample.photo is not None for sample in samples)
-        args.metrics, said = default_metrics(samples, lang=args.lang, images=settings.shows_images or carried)
+        carried = any(sample.photo is not None for sample in every)
+        args.metrics, said = default_metrics(every, lang=args.lang, images=settings.shows_images or carried)
         if not args.metrics:
             raise VericapError("the input allows no metric of the set recommended: give photos (`images=DIR`), "
                                "references (`references=FILE`) or names (`metrics=NAMES`)")  # fmt: skip
         if not args.quiet:
             common.say(f"note: {said}")
-    run = Run(resolve(args.metrics, code=True, lang=args.lang), settings)
+    run, left = Run(resolve(args.metrics, code=True, lang=args.lang), settings).fitted(every)
+    for text in left if not args.quiet else ():
+        common.say(f"note: {text}")
     systems = {name: run.name_images(system.samples) for name, system in loaded.items()}
     return of_run(systems, run, resamples=args.resamples)
 

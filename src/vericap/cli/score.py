@@ -128,12 +128,13 @@ def _opened(args: argparse.Namespace, output: Output) -> Input:
 def _whole(args: argparse.Namespace, run: Run, source: Input) -> int:
     with common.working(args, "reading"):
         loaded = read_all(source)
+    run, left = run.fitted(loaded.samples)
     samples = run.name_images(loaded.samples)
     explain = args.explain and args.output is not None
     with common.working(args, "scoring"):
         result = run.score(samples, confidence=args.confidence, resamples=args.resamples, explain=explain)
     result.warnings = [*loaded.warnings, *result.warnings]
-    result.notes = [*loaded.notes, *result.notes]
+    result.notes = [*left, *loaded.notes, *result.notes]
     problems = [*loaded.problems, *result.problems]
     if args.output:
         beside = loaded.columns(_columns(args), list(result.table))
@@ -192,7 +193,7 @@ def _in_shards(args: argparse.Namespace, run: Run, source: Input, output: Output
         worst = None
         if captions:
             judged, states = work.judged(captions)
-            worst = Worst(judged, captions, range(len(captions)), run.explain(captions, states=states))
+            worst = Worst(judged, captions, range(len(captions)), work.run.explain(captions, states=states))
         work.finish()
         tell(args, work.outcome, findings, worst)
         suspicious = any(finding.suspicious for finding in findings)

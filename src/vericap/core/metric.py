@@ -190,6 +190,7 @@ class Metric(ABC):
     version: ClassVar[str] = "1"
     card: ClassVar[str] = ""  # Markdown text, of a metric that comes from another package
     sets: ClassVar[tuple[str, ...]] = ()  # sets it joins, of a metric that comes from another package
+    of_set: str = ""  # the set that brought it, if nobody named it: left out where the input lacks what it needs
 
     def __init__(self, *, label: str | None = None, **options: Any) -> None:
         for name in options:

@@ -52,9 +52,10 @@ class CaptionMetric(evaluate.Metric):
 
     def __init__(self, config_name: str | None = None, **options: Any) -> None:
         wanted = "coco" if config_name in (None, "default") else str(config_name)
-        self.labels = [metric.label for metric in resolve(wanted)]
+        self.wanted = wanted
         # The name is part of files that `evaluate` writes: without what a file's name must not hold.
-        super().__init__(config_name="+".join(self.labels).replace(":", ".").replace("/", "."), **options)
+        labels = [metric.label for metric in resolve(wanted)]
+        super().__init__(config_name="+".join(labels).replace(":", ".").replace("/", "."), **options)
 
     def _info(self) -> evaluate.MetricInfo:
         several = datasets.Features({"predictions": _TEXT, "references": datasets.Sequence(_TEXT)})
@@ -75,5 +76,5 @@ class CaptionMetric(evaluate.Metric):
     ) -> dict[str, float | None]:
         listed = [[found] if isinstance(found, str) else list(found) for found in references]
         beside: dict[str, Any] = {} if image_names is None else {"image_names": list(image_names)}
-        result = Scorer(self.labels, **settings).score(list(predictions), listed, **beside)
-        return {name: result.corpus[name].value for name in self.labels}
+        result = Scorer(self.wanted, **settings).score(list(predictions), listed, **beside)
+        return {name: score.value for name, score in result.corpus.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from vericap.core.samples import Sample
 from vericap.core.score import Score
 from vericap.io import parts
 from vericap.io.parts import Parts
-from vericap.io.stream import Input
+from vericap.io.stream import Input, Records
 from vericap.io.write import check_not_input, check_output
 from vericap.metrics.registry import resolve
 from vericap.run import processes
@@ -143,13 +143,16 @@ class FileRun:
     """A run over files: executed once, then asked for its outcome, its worst captions."""
 
     def __init__(self, source: Input, run: Run, request: Request) -> None:
-        self.source, self.run, self.request = source, run, request
+        self.source, self.request = source, request
         self._stack = ExitStack()
         self.folder = self._stack.enter_context(_state(request))
         if source.references is not None and source.spool is not None and source.references.count > 1000:
             source.references = source.references.laid_down(source.spool)
+        first = source.read(source.units[0]) if source.units else Records()
         if request.columns and source.units:  # before hours of work
-            parts.check_columns(request.columns, source.read(source.units[0]).columns.column_names)
+            parts.check_columns(request.columns, first.columns.column_names)
+        run, self.left = run.fitted(first.samples)
+        self.run = run
         settings = replace(run.settings, workers=1, threads=run.settings.threads or 1, progress=False)
         output = request.output
         sink = None if output.name is None else Parts(output.kind, request.columns, header=output.parts)
@@ -157,7 +160,7 @@ class FileRun:
             run.metrics, settings, source, self.folder, sink, request.explain, request.worst, request.intervals > 0
         )
         self.manifest = Manifest(
-            self.folder, identity(source.digest, request.plan(source, run), _signatures(source, run))
+            self.folder, identity(source.digest, request.plan(source, run), _signatures(first.samples, run))
         )
         self.outcome: Outcome | None = None
 
@@ -175,6 +178,8 @@ class FileRun:
         own = None if shard is None else lambda number: number % shard[1] == shard[0] - 1
         with self._executor() as usual:
             self.outcome = execute(self.job, executor or usual, progress=self.run.settings.progress, own=own)
+        if self.outcome is not None:
+            self.outcome.notes[:0] = self.left
 
     def _executor(self) -> AbstractContextManager[Executor]:
         settings = self.run.settings
@@ -293,11 +298,9 @@ def shared_look(output: Output, resume: str | None) -> Iterator[Path | None]:
         yield folder / INPUT
 
 
-def _signatures(source: Input, run: Run) -> dict[str, str]:
+def _signatures(first: Sequence[Sample], run: Run) -> dict[str, str]:
     """Signatures on the first records: they name models and tables with their digests."""
-    if not source.units:
-        return {}
-    samples = run.name_images(source.read(source.units[0]).samples[:64])
+    samples = run.name_images(first[:64])
     return run.signatures(samples) if samples else {}
 
 

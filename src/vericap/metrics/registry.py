@@ -232,7 +232,9 @@ def resolve(wanted: str | Iterable[Wanted], *, code: bool = False, lang: str = "
     metrics: dict[str, Metric] = {}
     for item in items:
         for metric in _resolved(item, code, lang):
-            metrics.setdefault(metric.label, metric)
+            known = metrics.setdefault(metric.label, metric)
+            if known.of_set and not metric.of_set:
+                metrics[metric.label] = metric
     if not metrics:
         raise VericapError("no metric was named; `vericap metrics` lists them")
     return list(metrics.values())
@@ -245,11 +247,11 @@ def _resolved(item: Wanted, code: bool, lang: str) -> list[Metric]:
         item = canonical(item)
         members = SETS.get(item) or ((item,) if known(item) else sets().get(item, (item,)))
         found = [make(name, code=code) for name in members]
-        return [
-            metric
-            for metric in found
-            if len(found) == 1 or not lang or not metric.languages or lang in metric.languages
-        ]
+        if len(found) == 1:
+            return found
+        for metric in found:
+            metric.of_set = item
+        return [metric for metric in found if not lang or not metric.languages or lang in metric.languages]
     if isinstance(item, type):
         if not issubclass(item, Metric):
             raise VericapError(f"the class {item.__name__} is no metric; derive it from vericap.Metric")

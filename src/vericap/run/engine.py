@@ -15,7 +15,7 @@ import numpy as np
 
 from vericap.core.analysis import Key
 from vericap.core.batch import Batch
-from vericap.core.errors import Problem, VericapError
+from vericap.core.errors import Problem
 from vericap.core.metric import Metric
 from vericap.core.samples import Sample
 from vericap.core.score import Score
@@ -23,6 +23,7 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Ints
 from vericap.run import plan, processes
+from vericap.run.fitting import check_language, check_needs, unfit
 from vericap.run.parts import Joined
 from vericap.run.plan import Plan, fill
 from vericap.run.results import Result
@@ -68,6 +69,13 @@ class Run:
         self.plan = Plan(self.metrics, self.settings)
         for metric in self.metrics:
             check_language(metric, self.settings)
+
+    def fitted(self, samples: Sequence[Sample]) -> tuple[Run, list[str]]:
+        """The run without metrics of sets that need what no sample has, and what there is to say of them."""
+        left, said = unfit(self.metrics, samples, self.settings)
+        if not left:
+            return self, []
+        return Run([one for one in self.metrics if one not in left], self.settings, runtime=self.runtime), [said]
 
     def name_images(self, samples: Sequence[Sample]) -> list[Sample]:
         """Where images are at hand and a sample names none, its id is the image's key (COCO ids)."""
@@ -306,28 +314,6 @@ def one(metric: Metric, batch: Batch, state: Any) -> Statistics:
     for row in np.flatnonzero(np.isnan(found.values[:, 0])):
         found.problems.setdefault(int(row), "undefined, and the metric gave no reason")
     return found
-
-
-def check_language(metric: Metric, settings: Settings) -> None:
-    """Refuse a language the metric does not know."""
-    if metric.languages and settings.lang not in metric.languages:
-        raise VericapError(
-            f"metric '{metric.label}' is for language {' or '.join(metric.languages)}, not '{settings.lang}'; "
-            f"say `lang={metric.languages[0]}` if the captions are, "
-            + (metric.other_languages or "or choose another metric")
-        )
-
-
-def check_needs(metric: Metric, batch: Batch) -> None:
-    """Refuse a metric whose input is nowhere in the batch, before any work is done."""
-    if "references" in metric.needs and not batch.reference_index.size:
-        raise VericapError(
-            f"metric '{metric.label}' needs references; give `references=...` or put them in the records"
-        )
-    if "image" in metric.needs and not batch.image_keys:
-        raise VericapError(
-            f"metric '{metric.label}' looks at images; name them in the records (`image`), with `images=DIR`"
-        )
 
 
 def report(result: Result, unread: Mapping[int, str]) -> None:

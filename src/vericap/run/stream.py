@@ -24,7 +24,7 @@ from vericap.core.samples import Sample
 from vericap.core.score import Score
 from vericap.run import processes
 from vericap.run import states as stored
-from vericap.run.engine import check_needs
+from vericap.run.fitting import check_needs
 from vericap.run.progress import Bar
 from vericap.run.shards import Job, Scoring, Settled, Task, read_record, survey, write_atomically
 from vericap.run.spans import find_repeats, merge_states, spans

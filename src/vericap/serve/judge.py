@@ -18,7 +18,8 @@ from vericap.core.samples import Sample
 from vericap.core.settings import Settings
 from vericap.metrics.registry import resolve
 from vericap.report.site.defaults import default_metrics
-from vericap.run.engine import Run, check_language, one
+from vericap.run.engine import Run, one
+from vericap.run.fitting import check_language
 from vericap.run.plan import Plan, fill
 from vericap.run.runtime import Runtime
 from vericap.serve.limits import Limits, Refused

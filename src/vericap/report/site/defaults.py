@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from vericap.core.samples import Sample
 from vericap.metrics.registry import metric_class, sets
+from vericap.run.fitting import fits
 
 RECOMMENDED = "recommended"  # the set that is taken
 
@@ -21,12 +22,7 @@ def default_metrics(samples: Iterable[Sample], *, lang: str, images: bool) -> tu
     """
     have = {"references"} if any(sample.references for sample in samples) else set()
     have |= {"image", "objects"} if images else set()
-    chosen = [name for name in sets()[RECOMMENDED] if _fits(name, lang, have)]
+    chosen = [name for name in sets()[RECOMMENDED] if fits(metric_class(name), lang, have)]
     lacking = sorted({"references", "image"} - have)
     left = f"; without {', '.join(lacking)}" if lacking else ""
     return ",".join(chosen), f"metrics: {', '.join(chosen)} (the set {RECOMMENDED}, as far as the input allows{left})"
-
-
-def _fits(name: str, lang: str, have: set[str]) -> bool:
-    found = metric_class(name)
-    return (not found.languages or lang in found.languages) and set(found.needs) <= have

@@ -16,13 +16,14 @@ from vericap.core.settings import Settings
 from vericap.core.statistics import Statistics
 from vericap.core.typing import Array, Ints
 from vericap.run import processes
-from vericap.run.engine import Run, check_needs
+from vericap.run.engine import Run
 from vericap.run.filter import plan, truth
 from vericap.run.filter.columns import TEXT_RULES, Sources
 from vericap.run.filter.grammar import ExpressionError
 from vericap.run.filter.state import KEPT, UNREADABLE, Rows, State
 from vericap.run.filter.tree import Node, Share, columns
 from vericap.run.filter.truth import Cut, Truth
+from vericap.run.fitting import check_needs
 
 _SHARES = 4  # of a piece for each process: where one is slower the others do more
 _FEWEST = 8  # samples that are worth sending to another process
