@@ -69,6 +69,40 @@ def test_details_are_further_things_how_many_and_where(text: str, count: int) ->
     assert claimed(text, (0, len(text)), parse(text)).details() == count
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("There is no dog in the picture.", set()),
+        ("No people are visible.", set()),
+        ("No people are walking.", set()),
+        ("A cat, not a dog.", {"cat"}),
+        ("The cat is not wearing a collar.", {"cat"}),
+        ("An empty chair without people.", {"chair", "empty"}),
+        ("A cat isn't running and doesn't wear a hat.", {"cat"}),
+        ("No one is riding the horse.", {"horse"}),
+        ("A street with no big cars, trucks or people", {"street"}),
+        ("A man without a shirt rides a horse", {"man", "ride", "horse"}),
+        ("A dog and no fire hydrant", {"dog"}),
+    ],
+)
+def test_what_is_said_to_be_absent_is_no_claim(text: str, said: set[str]) -> None:
+    assert set().union(*(texts for kind, texts in claims(text).items() if kind != "relation")) == said
+
+
+def test_sentences_end_at_semicolons_too() -> None:
+    text = "A dog runs; a cat sleeps ;; A bird. It's ;)"
+    assert [text[start:end] for start, end in sentences_of(text)] == [
+        "A dog runs;",
+        "a cat sleeps ;;",
+        "A bird.",
+        "It's ;",
+    ]
+
+
+def test_digits_are_read_as_numbers() -> None:
+    assert claims("2 cats and 12 dogs")["count"] == {"two", "twelve"}
+
+
 @pytest.mark.parametrize("text", ["", "...", "of the and", "xqz blorf"])
 def test_a_text_that_says_little_is_no_error(text: str) -> None:
     assert isinstance(claims(text), dict)
@@ -146,6 +180,15 @@ def test_words_that_nobody_knows(lexicon: Lexicon, word: str) -> None:
     assert any(claim.text == "run" for claim in strange.claims)
 
 
+@pytest.mark.parametrize("number", ["nine", "twelve", "twenty"])
+def test_the_nearest_number_stands_for_one_the_vocabulary_lacks(lexicon: Lexicon, number: str) -> None:
+    claim = Claim("count", number, (0,), "dog")
+    lexicon.learn([claim])
+    found = lexicon[claim]
+    assert found is not None
+    assert found.near == ("eight",)
+
+
 def test_a_synonym_of_wordnet_stands_for_an_unknown_object(lexicon: Lexicon) -> None:
     claim = Claim("object", "hair drier", (0, 1))
     lexicon.learn([claim])
@@ -153,6 +196,28 @@ def test_a_synonym_of_wordnet_stands_for_an_unknown_object(lexicon: Lexicon) -> 
     assert found is not None
     assert found.near == ("dryer",)
     assert found.likeness == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("building buildings", "building"),
+        ("ride rides riding rode", "ride"),
+        ("ground", "ground"),
+        ("stove stoves", "stove"),
+        ("cookie cookies", "cookie"),
+        ("vase vases vase's", "vase"),
+        ("sky skies", "sky"),
+        ("vest", "vest"),
+        ("dresser", "dresser"),
+        ("number numbers", "number"),
+        ("wear wore worn wearing", "wear"),
+        ("man men", "man"),
+        ("painting paintings", "painting"),
+    ],
+)
+def test_forms_of_a_word_count_as_one_that_people_know(words: str, form: str) -> None:
+    assert {content_form(word) for word in words.split()} == {form}
 
 
 def test_words_of_place_are_no_content() -> None:

@@ -221,7 +221,7 @@ MASS = _words(
     meat fruit cheese smoke dust gravel foam soccer football basketball baseball tennis hockey milk beer wine coffee
     tea juice soup pizza money grain hay surf air rain fire traffic shade sunlight concrete chocolate"""
 )
-_CONCRETE = _words("noun.artifact noun.food noun.plant noun.object noun.body noun.substance")
+CONCRETE = _words("noun.artifact noun.food noun.plant noun.object noun.body noun.substance")
 _ANCHORS = ("clothing", "vehicle", "furniture", "building", "musical instrument", "weapon", "fabric", "container")
 NOUNS = _words(
     """man woman boy girl lady guy surfer skier cyclist snowboarder skateboarder climber hiker swimmer
@@ -300,7 +300,7 @@ def noun_kind(lemma: str) -> str:
     topic = noun_topic(lemma)
     if topic in ("noun.person", "noun.animal"):
         return "role" if topic == "noun.person" else "animal"
-    if topic not in _CONCRETE:
+    if topic not in CONCRETE:
         return ""
     above = _above(wordnet.english().numbers(lemma, "n")[0])
     return next((name for name in _ANCHORS if _anchor(name) in above), topic.removeprefix("noun."))
@@ -322,16 +322,6 @@ def _above(number: int) -> frozenset[int]:
     return frozenset(found)
 
 
-# What people say of the same thing although WordNet keeps it apart, besides what is alike.
-_LOOSELY = _groups(
-    """cat kitten
-    cow calf cattle
-    horse foal colt
-    sheep lamb
-    bear cub
-    flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet
-    people crowd audience spectator onlooker bystander"""
-)
 _PART = 3  # letters of a part of a compound, at least
 _SENSES = 4  # commoner senses of a noun; rare ones would make everything everything's kind
 
@@ -342,19 +332,18 @@ def _senses(lemma: str) -> frozenset[int]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _closure(lemma: str) -> frozenset[int]:
-    return frozenset().union(*map(_above, _senses(lemma)))
+def _closure(lemma: str, senses: int = _SENSES) -> frozenset[int]:
+    return frozenset().union(*map(_above, wordnet.english().numbers(lemma, "n")[:senses]))
 
 
 @lru_cache(maxsize=1 << 18)
-def covers(word: str, other: str) -> bool:
-    """Whether `word` may be true of what `other` names: the same, also spelt in two words or as a plural, a synonym, a
-    hypernym, the head of a compound or the compound itself ("board" and "snowboard"), or known to be alike."""
-    if _kin(word, other) or _solid(word) == _solid(other) or plural(word) == other or plural(other) == word:
+def covers(word: str, other: str, senses: int = _SENSES) -> bool:
+    """Whether `word` may be true of what `other` names, in so many of its commonest senses: the same, also spelt in two
+    words or as a plural, a synonym, a hypernym, the head of a compound or the compound itself ("board" and
+    "snowboard"), or known to be alike."""
+    if _kin(word, other, senses) or _solid(word) == _solid(other) or plural(word) == other or plural(other) == word:
         return True
-    if any(word in group and other in group for group in _LOOSELY) or _heads(word, other) or _heads(other, word):
-        return True
-    return "people" in (word, other) and _kin(*("person" if one == "people" else one for one in (word, other)))
+    return _heads(word, other) or _heads(other, word)
 
 
 @lru_cache(maxsize=1 << 18)
@@ -363,10 +352,10 @@ def resembles(word: str, other: str) -> bool:
     return (len(word) > 3 and word in other) or (len(other) > 3 and other in word) or _kin(word, other)
 
 
-def _kin(word: str, other: str) -> bool:
+def _kin(word: str, other: str, senses: int = _SENSES) -> bool:
     if word == other or (ALIKE_OF.get(word, frozenset()) & ALIKE_OF.get(other, frozenset())):
         return True
-    return bool(_senses(word) & _closure(other))
+    return bool(_senses(word) & _closure(other, senses))
 
 
 def _solid(word: str) -> str:

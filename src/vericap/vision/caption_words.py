@@ -155,6 +155,11 @@ def _plural_owner(text: str, match: re.Match[str]) -> bool:
 # --- is it there at all -----------------------------------------------------------------------------------------
 
 
+def negates(word: str) -> bool:
+    """Whether a word denies others: "no", "without", "isn't"."""
+    return word in _NEGATIONS or word.endswith(_ENDINGS)
+
+
 def negated(words: CaptionWords, place: int, length: int, names: Collection[str]) -> bool:
     """Whether the caption says that the object is not there: "isn't a dog", "no red cars", "the dog is missing"."""
     return _negated_before(words, place, names) or _negated_after(words, place + length)
@@ -184,7 +189,7 @@ def _negated_before(words: CaptionWords, place: int, names: Collection[str]) -> 
     far: list[str] = []  # and those before them
     while before >= 0:
         word = words.tokens[before]
-        if word in _NEGATIONS or word.endswith(_ENDINGS):
+        if negates(word):
             return words.at(before + 1) not in _TAKERS and _governs(word, near, far)
         if word in _SKIPPED:
             if far:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from vericap.graphs.corruption_words import CONCRETE, noun_topic
+from vericap.graphs.english_words import IRREGULAR
 from vericap.graphs.scene_graph import SceneGraph
 from vericap.metrics.evidence import base_forms
 from vericap.metrics.toolbox import words_of
+from vericap.metrics.verdict.denied import denied, is_negation
+from vericap.text import wordnet
 from vericap.text.sentences import sentence_spans
 from vericap.text.stopwords import ENGLISH
 from vericap.vision.caption_words import word_set
@@ -17,7 +22,11 @@ OBJECT, ATTRIBUTE, COUNT, ACTION, RELATION = "object", "attribute", "count", "ac
 KINDS = (OBJECT, ATTRIBUTE, COUNT, ACTION, RELATION)
 
 NUMBERS = {"one": 1, "single": 1, "two": 2, "couple": 2, "pair": 2, "both": 2, "three": 3, "four": 4, "five": 5}
-NUMBERS |= {"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_FURTHER = """
+    six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
+"""
+NUMBERS |= {word: number for number, word in enumerate(_FURTHER.split(), 6)}
+SPELT = {str(number): word for word, number in NUMBERS.items() if word not in ("single", "couple", "pair", "both")}
 MANY = word_set("several many multiple numerous various group bunch crowd dozen lots few row herd flock pile stack set")
 # Relations that say where something is, by their first word.
 PLACES = word_set(
@@ -51,6 +60,8 @@ _TALK = word_set(
     """
 )
 
+_PART = re.compile(r"[^;\s][^;]*;*")  # of a sentence
+
 
 Forms = dict[str, list[int]]  # base form -> the places of words that may be forms of it
 
@@ -75,6 +86,7 @@ class ClaimedSentence:
     words: tuple[tuple[str, int, int], ...]
     claims: tuple[Claim, ...]
     order: tuple[int, ...] = ()  # places of the words as they are read, where that is not how they stand
+    strange: tuple[int, ...] = ()  # places of words that nobody knows
 
     def read(self, text: str) -> str:
         """The sentence as it is read; `text` is the whole caption."""
@@ -96,26 +108,46 @@ class ClaimedSentence:
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """Sentences to be judged apart; a text without any is one."""
-    return sentence_spans(text) or [(0, len(text))]
+    """Sentences to be judged apart, those that a semicolon joins too; a text without any is one."""
+    found = []
+    for start, end in sentence_spans(text):
+        for part in _PART.finditer(text, start, end):
+            if any(map(str.isalnum, part.group())):
+                found.append(part.span())
+    return found or [(0, len(text))]
 
 
 def claimed(text: str, span: tuple[int, int], graph: SceneGraph) -> ClaimedSentence:
-    """The claims of one sentence of a caption, from its scene graph; content words beyond the graph count too."""
+    """The claims of one sentence of a caption, from its scene graph; content words beyond the graph count too.
+
+    What it says is not there, and what it says of that, is no claim.
+    """
     start, end = span
-    words = tuple((word, start + a, start + b) for word, a, b in words_of(text[start:end]))
+    own = text[start:end]
+    absent = denied(own)
+    words = words_of(own)
+    gone = {place for place, (_, a, b) in enumerate(words) if any(a < last and first < b for first, last in absent)}
     forms: Forms = {}
     for place, (word, _, _) in enumerate(words):
         for form in _forms(word):
             forms.setdefault(form, []).append(place)
     found = list(_of_graph(graph, forms))
-    said = {place for claim in found for place in claim.words}
+    said = {place for claim in found for place in claim.words} | gone
     found += [
         Claim("", word.lower(), (place,))
         for place, (word, _, _) in enumerate(words)
         if place not in said and is_content(word)
     ]
-    return ClaimedSentence(start, end, words, tuple(dict.fromkeys(found)))
+    found = list(dict.fromkeys(_without(found, gone) if gone else found))
+    return ClaimedSentence(start, end, tuple((word, start + a, start + b) for word, a, b in words), tuple(found))
+
+
+def _without(claims: Sequence[Claim], gone: Collection[int]) -> Iterator[Claim]:
+    """Claims without those of things that are said to be absent."""
+    left = [replace(claim, words=tuple(place for place in claim.words if place not in gone)) for claim in claims]
+    kept = [claim for claim in left if len(claim.words) > claim.text.count(" ")]
+    names = {claim.text for claim in claims if claim.kind == OBJECT} - {c.text for c in kept if c.kind == OBJECT}
+    return (claim for claim in kept if claim.subject not in names and claim.object not in names)
 
 
 def _of_graph(graph: SceneGraph, forms: Forms) -> Iterator[Claim]:
@@ -126,7 +158,7 @@ def _of_graph(graph: SceneGraph, forms: Forms) -> Iterator[Claim]:
     for place, attribute in graph.attributes:
         own = _found(attribute, forms)
         if own and attribute not in _TALK:
-            yield Claim(attribute_kind(attribute), attribute, own, names[place])
+            yield Claim(attribute_kind(attribute), spelt(attribute), own, names[place])
     for place, verb in graph.actions:
         if verb not in _TALK and (own := _found(verb, forms)):
             yield Claim(ACTION, verb, own, names[place])
@@ -174,13 +206,41 @@ def _forms(word: str) -> frozenset[str]:
 def is_content(word: str) -> bool:
     """Whether a word says something a photo may show; "next" of "next to" says nothing by itself."""
     lower = word.lower()
-    empty = lower in ENGLISH or lower in _TALK or lower in _OF_PLACES
+    empty = lower in ENGLISH or lower in _TALK or lower in _OF_PLACES or is_negation(lower)
     return not empty and _forms(word).isdisjoint(_TALK) and any(map(str.isalpha, lower))
 
 
 @lru_cache(maxsize=1 << 15)
 def content_form(word: str) -> str:
-    """The shortest base form of a content word, under which it counts once; "" of other words and of those of place."""
-    if not is_content(word) or word.lower() in PLACES or word.lower() in _SIDES:
+    """The base form of a content word, under which it counts once; "" of other words and of those of place.
+
+    A noun's, unless the noun only names what a verb does: "buildings" as "building", but "riding" as "ride".
+    """
+    lower = bare(word)
+    if not is_content(word) or lower in PLACES or lower in _SIDES:
         return ""
-    return min(base_forms(word.lower()), key=lambda form: (len(form), form))
+    if lower in IRREGULAR:
+        return IRREGULAR[lower]
+    nouns, verbs, others = (wordnet.base_forms(lower, part) for part in "nva")
+    verb = next((base for base in verbs if base != lower), "")
+    if nouns and nouns[0] != lower:
+        return content_form(nouns[0]) or nouns[0]
+    if nouns and (not verb or noun_topic(lower) in CONCRETE):
+        return lower
+    return verb or min(verbs or others or base_forms(lower), key=lambda form: (len(form), form))
+
+
+@lru_cache(maxsize=1 << 14)
+def said_words(text: str) -> tuple[str, ...]:
+    """The content words of a text in lower case, numbers spelt out, without those for what it says is not there."""
+    absent = denied(text)
+    return tuple(
+        spelt(bare(word))
+        for word, start, end in words_of(text)
+        if (is_content(word) or word in SPELT) and not any(start < last and first < end for first, last in absent)
+    )
+
+
+def spelt(number: str) -> str:
+    """ "2" as "two"; other words as they are."""
+    return SPELT.get(number, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from vericap.metrics.verdict.claims import (
     ClaimedSentence,
     bare,
 )
+from vericap.metrics.verdict.claims import NUMBERS as SIZES
 from vericap.models.visual_words import VisualWords
 from vericap.native.dense import Layer
 from vericap.text import wordnet
@@ -76,7 +78,7 @@ class Lexicon:
                 continue
             own = self._own(claim)
             near: tuple[str, ...] = ()
-            if own is None and (own := self._synonym(claim)) is not None:
+            if own is None and (own := self._stands_for(claim)) is not None:
                 near = (self.model.entries[own],)
             if own is not None:
                 none = (0,) * (NEAREST - 1)
@@ -139,6 +141,17 @@ class Lexicon:
         found = [places[kind, text] for kind in kinds for text in texts if (kind, text) in places]
         return found[0] if found else None
 
+    def _stands_for(self, claim: Claim) -> int | None:
+        """A known word for an unknown one: of about that number, or of the same thing."""
+        return self._number(claim.text) if claim.kind == COUNT else self._synonym(claim)
+
+    def _number(self, text: str) -> int | None:
+        """The known number nearest to another."""
+        known = [self.model.places[ATTRIBUTE, word] for word in SIZES if (ATTRIBUTE, word) in self.model.places]
+        if text not in SIZES or not known:
+            return None
+        return min(known, key=lambda place: abs(SIZES[self.model.entries[place]] - SIZES[text]))
+
     def _synonym(self, claim: Claim) -> int | None:
         """An entry that names the same thing by WordNet: "dryer" for "hair drier"."""
         if claim.kind != OBJECT:
@@ -171,6 +184,16 @@ def shipped_rivals(model: VisualWords) -> Ints | None:
     if not (shipped.ROOT / PART / "meta.json").is_file() or shipped.meta(PART).get("words") != model.name:
         return None  # training makes it anew
     return np.load(shipped.path(PART, "rivals.npy"), allow_pickle=False).astype(np.int64)
+
+
+@lru_cache(maxsize=4)
+def rival_words(model: VisualWords) -> dict[str, frozenset[str]]:
+    """The same by words, of objects."""
+    table = shipped_rivals(model)
+    if table is None:
+        return {}
+    rows = zip(model.kinds, model.entries, table.tolist())
+    return {word: frozenset(model.entries[n] for n in row if n >= 0) for kind, word, row in rows if kind == OBJECT}
 
 
 def key(claim: Claim) -> tuple[str, str, str, str]:

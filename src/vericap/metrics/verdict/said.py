@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,9 @@ from vericap.core.batch import Batch
 from vericap.core.typing import Floats32
 from vericap.graphs.corruption_words import covers
 from vericap.metrics.evidence import base_forms
-from vericap.metrics.toolbox import words_of
-from vericap.metrics.verdict.claims import Claim, ClaimedSentence, content_form, is_content
+from vericap.metrics.verdict.claims import Claim, ClaimedSentence, content_form, said_words
 from vericap.metrics.verdict.lexicon import Lexicon
+from vericap.metrics.verdict.meaning import said_otherwise
 
 if TYPE_CHECKING:
     from vericap.run.runtime import Runtime
@@ -25,12 +26,40 @@ SAYING = ("said", "near", "references", "covered", "instead")
 _SAME = 0.8  # cosine from which two words count as one
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The content words of a text, without those for what it says is not there."""
+
+    written: tuple[str, ...]  # in lower case, without 's
+    forms: frozenset[str]  # all base forms
+    joined: frozenset[str]  # of two neighbours, each pair as one word: "surf board"
+
+    @classmethod
+    def of(cls, text: str) -> _Words:
+        words = said_words(text)
+        forms = frozenset(form for word in words for form in base_forms(word))
+        return cls(words, forms, frozenset(pair for place in range(1, len(words)) for pair in _pairs(words, place)))
+
+    def says(self, place: int, other: _Words) -> bool:
+        """Whether another text has the word at a place, in any form and spelling."""
+        if not base_forms(self.written[place]).isdisjoint(other.forms | other.joined):
+            return True
+        return any(not other.forms.isdisjoint(_pairs(self.written, at)) for at in (place, place + 1))
+
+
+def _pairs(words: Sequence[str], place: int) -> list[str]:
+    """A word as one with that before it, in all its forms."""
+    if not 0 < place < len(words):
+        return []
+    return [words[place - 1] + form for form in base_forms(words[place])]
+
+
 class Said:
     """What references say of claims."""
 
     def __init__(self, batch: Batch, runtime: Runtime, lexicon: Lexicon) -> None:
         self._batch, self._vectors, self._lexicon = batch, PhraseTable(runtime), lexicon
-        self._lemmas: dict[int, frozenset[str]] = {}
+        self._words: dict[int, _Words] = {}
 
     def of(self, row: int, sentences: Sequence[ClaimedSentence]) -> Floats32:
         """(claims, SAYING)."""
@@ -39,14 +68,15 @@ class Said:
         found = np.zeros((len(claims), len(SAYING)), dtype=np.float32)
         if not theirs or not claims:
             return found
-        every = sorted(set().union(*theirs))
+        every = sorted(set().union(*(own.forms for own in theirs)))
         near = self._vectors([claim.text for claim in claims]) @ self._vectors(every).T if every else np.zeros((1, 1))
+        forms = [own.forms | own.joined for own in theirs]
         for place, claim in enumerate(claims):
             parts = [base_forms(part) for part in claim.text.split()]
-            said = sum(all(forms & own for forms in parts) for own in theirs) / len(theirs)
+            said = sum(all(part & own for part in parts) for own in forms) / len(theirs)
             like = 1.0 if said else near[place].max() if every else 0.0
             covered = said > 0 or any(covers(claim.text, word) for word in every)
-            found[place] = said, like, len(theirs), covered, self._instead(claim, theirs, said)
+            found[place] = said, like, len(theirs), covered, self._instead(claim, forms, said)
         return found
 
     def _instead(self, claim: Claim, theirs: Sequence[frozenset[str]], said: float) -> float:
@@ -55,40 +85,46 @@ class Said:
         return 0.0 if said or not rivals else sum(not rivals.isdisjoint(own) for own in theirs) / len(theirs)
 
     def left_out(self, row: int) -> tuple[tuple[tuple[str, float], ...], float]:
-        """Content words of references that a caption lacks, with the share of them that say each; and the recall."""
-        theirs = [self._content(place) for place in self._batch.references(row).tolist()]
-        if not any(theirs):
+        """Content words of references that a caption lacks, as they mostly have them, with the share of them that say
+        each; and the recall."""
+        theirs = [self._of(place) for place in self._batch.references(row).tolist()]
+        own = self._of(int(self._batch.candidates[row]))
+        shares, written, said = Counter[str](), dict[str, Counter[str]](), set[str]()
+        for words in theirs:
+            meant = self._meant(words)
+            shares.update(set(meant.values()))
+            for place, form in meant.items():
+                written.setdefault(form, Counter())[words.written[place]] += 1
+                if words.says(place, own):
+                    said.add(form)
+        if not shares:
             return (), float("nan")
-        shares = Counter[str]()
-        for own in theirs:
-            shares.update(own)
-        said = self._of(int(self._batch.candidates[row]))
-        lacking = [word for word in shares if word not in said]
-        near = self._near(lacking, sorted(said))
-        missing = [(word, shares[word] / len(theirs)) for word, like in zip(lacking, near) if like < _SAME]
-        recall = 1 - sum(share for _, share in missing) * len(theirs) / shares.total()
-        return tuple(sorted(missing, key=lambda item: (-item[1], item[0]))), recall
+        lacking = [form for form in shares if form not in said]
+        others = sorted(set(self._meant(own).values()))
+        near = self._near(lacking, others)
+        missing = [
+            (form, shares[form])
+            for form, like in zip(lacking, near.tolist())
+            if like < _SAME and not said_otherwise(form, others)
+        ]
+        recall = 1 - sum(count for _, count in missing) / shares.total()
+        shown = [(written[form].most_common(1)[0][0], count / len(theirs)) for form, count in missing]
+        return tuple(sorted(shown, key=lambda item: (-item[1], item[0]))), recall
+
+    def _meant(self, words: _Words) -> dict[int, str]:
+        """The words of a text that somebody knows, each by the form under which it counts once."""
+        forms = ((place, content_form(word)) for place, word in enumerate(words.written) if self._lexicon.knows(word))
+        return {place: form for place, form in forms if form}
 
     def _near(self, words: Sequence[str], others: Sequence[str]) -> Floats32:
         if not words or not others:
             return np.zeros(len(words), dtype=np.float32)
         return np.asarray((self._vectors(words) @ self._vectors(others).T).max(axis=1))
 
-    def _of(self, place: int) -> frozenset[str]:
-        """All forms of the content words of a text."""
-        if place not in self._lemmas:
-            self._lemmas[place] = frozenset(
-                form for word in _content_of(self._batch.texts[place]) for form in base_forms(word)
-            )
-        return self._lemmas[place]
-
-    def _content(self, place: int) -> frozenset[str]:
-        """The content words of a text, each by its shortest base form."""
-        return frozenset(filter(None, map(content_form, _content_of(self._batch.texts[place]))))
-
-
-def _content_of(text: str) -> list[str]:
-    return [word.lower() for word, _, _ in words_of(text) if is_content(word)]
+    def _of(self, place: int) -> _Words:
+        if place not in self._words:
+            self._words[place] = _Words.of(self._batch.texts[place])
+        return self._words[place]
 
 
 class PhraseTable:

@@ -84,15 +84,13 @@ class Split:
 
 def known(sentence: ClaimedSentence, knows: Callable[[str], bool]) -> ClaimedSentence:
     """A sentence without the claims of which nobody knows a word: misspelt ones, names, nonsense."""
-    strange = {place for place, (word, _, _) in enumerate(sentence.words) if not knows(word)}
+    strange = tuple(place for place, (word, _, _) in enumerate(sentence.words) if not knows(word))
     if not strange:
         return sentence
-    return replace(
-        sentence,
-        claims=tuple(
-            claim for claim in sentence.claims if claim.kind == RELATION or not strange.issuperset(claim.words)
-        ),
+    left = tuple(
+        claim for claim in sentence.claims if claim.kind == RELATION or not set(strange).issuperset(claim.words)
     )
+    return replace(sentence, claims=left, strange=strange)
 
 
 def reads_badly(found: TextFluency, span: tuple[int, int]) -> bool:

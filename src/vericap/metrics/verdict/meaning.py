@@ -1,0 +1,41 @@
+"""Whether two words of captions mean the same thing of a photo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from vericap.graphs.corruption_words import VAGUE, covers
+from vericap.vision.caption_words import word_set
+
+# What people say of the same thing although WordNet keeps it apart.
+_SAME = tuple(
+    map(
+        word_set,
+        (
+            "cat kitten",
+            "cow calf cattle",
+            "horse foal colt",
+            "sheep lamb",
+            "bear cub",
+            "flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet",
+            "people person crowd audience spectator onlooker bystander",
+        ),
+    )
+)
+
+
+@lru_cache(maxsize=1 << 18)
+def same_thing(word: str, said: str) -> bool:
+    """Whether what is said means the same, a kind of it ("puppy": "dog"), or what it is a kind of, if no vague one."""
+    if said in VAGUE:
+        return word == said
+    if any(word in group and said in group for group in _SAME):
+        return True
+    word, said = ("person" if one == "people" else one for one in (word, said))
+    return covers(word, said, 1) or covers(said, word, 1)  # "cat" is a guy too, but seldom
+
+
+def said_otherwise(word: str, said: Iterable[str]) -> bool:
+    """Whether one of some words that are said means the same as a word."""
+    return any(same_thing(word, other) for other in said)
