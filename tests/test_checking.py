@@ -29,10 +29,11 @@ def of(caption: str, doubted: dict[str, float], *, fluency: float = 0.9, notes: 
     """The check of a caption of which some words are doubted, with the support of each."""
     words = tuple(WordEvidence(w, s, e, doubted.get(w), "image", BOX) for w, s, e in words_of(caption))
     facts = {"doubted": [word.start for word in words if word.support is not None], "threshold": 0.7}
-    reads = Explanation("fluency", notes=("'cup': a word is missing before it",))
-    return checked(
-        caption, {**VALUES, "fluency": fluency}, Explanation("verdict", words, notes=notes, facts=facts), reads
-    )
+    told = {
+        "verdict": Explanation("verdict", words, notes=notes, facts=facts),
+        "fluency": Explanation("fluency", notes=("'cup': a word is missing before it",)),
+    }
+    return checked(caption, {**VALUES, "fluency": fluency}, told)
 
 
 def test_a_compound_that_is_not_supported_is_one_mark_and_one_entry() -> None:
