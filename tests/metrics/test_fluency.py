@@ -111,6 +111,33 @@ def test_capitals_and_the_last_dot_do_not_matter() -> None:
     assert plain == pytest.approx(shouted, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A cat looks at you \U0001f63a.",
+        "A cat looks at you \u2764\ufe0f\U0001f44d\U0001f3fd \U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "\ufeffA c\u200bat looks at\u2060 you.",
+        "A cat\x07 looks at you.\x00",
+    ],
+)
+def test_what_nobody_reads_aloud_does_not_matter(text: str) -> None:
+    plain, found = values("A cat looks at you.", text)
+    assert found == pytest.approx(plain, abs=1e-6)
+    (one,) = fluency.load().texts([text])[0].sentences
+    words = [text[start:end].replace("\u200b", "") for start, end in one.sentence.spans]
+    assert words == ["A", "cat", "looks", "at", "you"]
+
+
+def test_an_accent_apart_is_no_word_of_its_own() -> None:
+    whole, apart = values("A café with tables outside", "A cafe\u0301 with tables outside")
+    assert min(whole, apart) > 0.85
+
+
+@pytest.mark.parametrize("text", ["#cat #dog \U0001f63a", "xqz blorf \U0001f63a", "on \U0001f63a sofa cat a the"])
+def test_emoji_do_not_help_what_is_broken(text: str) -> None:
+    assert values(text)[0] < 0.1
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(GOOD), st.integers(0, 1000))
 def test_shuffling_never_helps_much(text: str, seed: int) -> None:
@@ -204,6 +231,11 @@ def test_words_have_support_and_their_product_makes_the_sentence() -> None:
     (one,) = fluency.load().texts([text])[0].sentences
     assert one.value == pytest.approx(float(fluency.expected(np.prod(one.good, dtype=np.float64))), rel=1e-5)
     assert found.sentences[0].support == pytest.approx(one.value)
+
+
+def test_sentences_are_told_in_full() -> None:
+    text = "A woman in a red dress is holding an umbrella in the rain on a street full of cars and people."
+    assert [one.text for one in reasons(text).sentences] == [text.rstrip(".")]
 
 
 def test_a_good_caption_has_no_reason_against_it() -> None:

@@ -7,6 +7,7 @@ object), found by counting tags in training. "a dog on a sofa" and "a zither on 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,8 @@ _TOKEN = re.compile(
     r"|['’](?:s|re|ve|ll|d|m)\b|[^\W_]+(?:-[^\W_]+)*|[^\w\s]|_+"
 )
 _SAME_MARK = {"“": '"', "”": '"', "’": "'", "‘": "'", "–": "-", "—": "-", "`": "'", "´": "'", "[": "(", "]": ")"}
+_PICTURES = frozenset(("So", "Sk", "Co", "Cn", "Cs"))  # categories of emoji, their shades, and those to come
+_WITHIN = frozenset(("Cf", "Mn", "Me"))  # of marks without a width of their own, also inside a word
 _VOWEL = re.compile(r"[aeiou]|hour|honest|heir|honou?r|8|11\b|18\b")
 _CONSONANT = re.compile(r"uni(?!n|m)|use|usu|util|eu|ewe|one\b|once|u\b|ura|uk|ufo|ubi|ute")
 _WORD = re.compile(r"[a-z][a-z'’]*$")
@@ -53,13 +56,38 @@ def sentences(text: str) -> list[Sentence]:
     """
     found = []
     shouted = text.isupper()
+    text, places = _read_aloud(text)
     for start, end, _ in sentence_bounds(text):
-        pieces = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text, start, end)]
+        pieces = [
+            (match.group(), places[match.start()], places[match.end() - 1] + 1)
+            for match in _TOKEN.finditer(text, start, end)
+        ]
         if pieces and pieces[-1][0] == ".":  # of an abbreviation that ends the text
             pieces.pop()
         if pieces:
             found.append(_sentence(pieces, shouted))
     return found
+
+
+def _read_aloud(text: str) -> tuple[str, Sequence[int]]:
+    """A text without what nobody reads aloud, emoji, marks of no width and control characters, and where each letter
+    of it stands.
+
+    >>> _read_aloud("a\u200b cat \U0001f63a.")
+    ('a cat  .', [0, 2, 3, 4, 5, 6, 7, 8])
+    """
+    if text.isascii() and text.isprintable():
+        return text, range(len(text))
+    kept = [(_aloud(letter), place) for place, letter in enumerate(text)]
+    return "".join(letter for letter, _ in kept), [place for letter, place in kept if letter]
+
+
+def _aloud(letter: str) -> str:
+    kind = unicodedata.category(letter)
+    if kind in _WITHIN:
+        return ""
+    silent = (kind == "Cc" and not letter.isspace()) or (kind in _PICTURES and not letter.isascii())
+    return " " if silent else letter
 
 
 def _sentence(pieces: list[tuple[str, int, int]], shouted: bool) -> Sentence:

@@ -19,7 +19,7 @@ from vericap.run.analyses import Fluency as FluencyKey
 
 MARKED = 0.2  # chance of an error from which on a token is named
 MOST, NOTES = 12, 4  # marks of one text that are told, the strongest; those told in words
-LONG = 60  # letters of a sentence that are repeated in reasons
+LONG = 60  # letters of a mark that are repeated in words
 SOURCE = "language"
 
 
@@ -93,9 +93,7 @@ def _tokens(one: SentenceFluency) -> list[tuple[int, int, float]]:
 
 def sentence_evidence(text: str, one: SentenceFluency) -> SentenceEvidence:
     start, end = one.sentence.start, one.sentence.end
-    return SentenceEvidence(
-        text[start:end] if end - start <= LONG else f"{text[start : start + LONG]}...", start, end, one.value
-    )
+    return SentenceEvidence(text[start:end], start, end, one.value)
 
 
 def fact(text: str, mark: Mark) -> dict[str, Any]:
