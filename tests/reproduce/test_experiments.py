@@ -98,6 +98,9 @@ def test_models_of_ones_own_stand_for_rows_of_the_paper(choices: Choices, tmp_pa
     given = replace(choices, models={"faier-1": folder}, draws=1, settings=Settings())
     rows = {row["row"]: row for row in cells(reproduce("faier-table-4", given))}
     assert rows["FAIEr-1 ref"]["metric here"] == "faier:model=faier-1"
+    steps = shipped.meta("faier")["trained"]["steps"]
+    told = f"Models that were named, none of them the one that ships: faier-1 ({steps:,} steps)."
+    assert told in reproduce("faier-figure-4", replace(given, limit=3, metrics=("rouge-l",))).tables[0].notes
     assert rows["FAIEr-1 ref"]["kendall"] == rows["FAIEr-r ref"]["kendall"]  # the same weights here
     with pytest.raises(InputError, match=r"no row of the paper; there are: fier, .*faier-1"):
         reproduce("faier-table-4", replace(choices, models={"faier-9": folder}))
@@ -197,6 +200,12 @@ def test_commands(everything: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "| the paper |" in file.read_text("utf-8")
     assert main([*words, "--figure", "x.png"]) == 2
     assert "draws no figure" in capsys.readouterr().err
+    assert main(["reproduce", "vifidel-figure-5", "--figure", "x.xyz"]) == 2
+    assert "the name must end in .png, .svg, .pdf" in capsys.readouterr().err
+    assert main(["reproduce", "vifidel-figure-5", "--page", str(tmp_path / "page.md")]) == 2
+    assert "write it with `vericap reproduce all`" in capsys.readouterr().err
+    assert main(["reproduce", "grounding", "--no-judged", "--data", str(everything)]) == 2
+    assert capsys.readouterr().err.count("--photos DIR") == 1
     assert main(["reproduce", "faier-tabel-1"]) == 2
     assert "did you mean faier-table-1" in capsys.readouterr().err
     assert main(["reproduce", "faier-table-4", "--model", "nothing"]) == 2

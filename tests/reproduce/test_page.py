@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,25 @@ def test_figures_of_a_page_lie_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_limit_is_named(tmp_path: Path) -> None:
-    one = Experiment("made", "made", "vifidel:figure_5", (), "a protocol", "nothing.")
-    notes = one.run(Choices(data=tmp_path, limit=3)).tables[0].notes
-    assert notes[:3] == ["Protocol: a protocol", "What differs: nothing.", "only a part of the data: `limit=3`."]
+    one = Experiment("made", "made", "vifidel:figure_5", ("pascal50s",), "a protocol", "nothing.")
+    found = one.run(Choices(data=tmp_path, limit=3))
+    assert found.tables[0].notes[:2] == ["Protocol: a protocol", "What differs: nothing."]
+    assert found.tables[0].notes[2] == "at most the first 3 images or cases: `limit=3`."
     assert isinstance(one.run(Choices()).tables[0], Table)
+    whole = replace(one, data=()).run(Choices(data=tmp_path, limit=3))  # an example is not cut
+    assert "limit" not in whole.text()
+    assert (found.options, whole.options) == ("--limit 3", "")
+
+
+def test_the_page_prints_the_options_that_were_used(tmp_path: Path) -> None:
+    models = {"faier-1": str(tmp_path / "mine"), "scan": "default#alone"}
+    given = Choices(photos=tmp_path, limit=800, draws=2, models=models, metrics=("tiger",))
+    told = "--model faier-1=DIR --model scan=default#alone --photos DIR --metrics tiger --draws 2 --limit 800"
+    assert NAMES["grounding"].options(given) == told
+    assert NAMES["vifidel-figure-5"].options(given) == "--metrics tiger"
+    assert NAMES["grounding"].options(Choices()) == ""
+    text = page.results(Choices(data=tmp_path, metrics=("vifidel:setting=authors",)), kept=tmp_path, chosen=CHOSEN)
+    command = "`vericap reproduce vifidel-figure-5 --metrics vifidel:setting=authors`"
+    assert command in text
+    assert "`vericap reproduce vifidel-table-2`" in text  # which was not run
+    assert command in page.results(Choices(data=tmp_path), kept=tmp_path, chosen=CHOSEN[:1])  # kept from before

@@ -166,7 +166,10 @@ def test_nothing_inside_is_run(made: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.chdir(made)
     torch.save({"model": [{}, {}], "opt": Harm()}, made / "model.tar")
     assert taken(made) == 2
-    assert "is not a SCAN checkpoint" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "is not a SCAN checkpoint" in told
+    assert "it holds " in told
+    assert "weights_only" not in told  # torch's advice is to unpickle all of it
     assert not (made / "ran").exists()
 
 

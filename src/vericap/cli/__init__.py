@@ -42,7 +42,7 @@ COMMANDS = {
 
 LONG = ("score", "compare", "report", "filter", "meta", "verify")  # commands that tell how far they are
 GOOD, BAD_RECORDS, USAGE = 0, 1, 2
-_ARGUMENT = re.compile(r"`([a-z_]+)=([^`]*)`")
+_ARGUMENT = re.compile(r"`([a-z][a-z0-9_]*)=([^`]*)`")
 
 
 def parser_for(command: str) -> argparse.ArgumentParser:

@@ -24,6 +24,7 @@ from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
 KEPT = "experiments"  # folder of finished results inside that of --resume
 TABLES = ("text", "markdown", "latex", "csv", "json")
+FIGURES = (".png", ".svg", ".pdf")
 FILES = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown", ".txt": "text"}
 
 
@@ -73,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
     if args.names == ["list"]:
         print(listing(choices).render(args.table), end="")
         return 0
+    if args.figure is not None and args.figure.suffix.lower() not in FIGURES:
+        raise VericapError(f"--figure {args.figure}: the name must end in {', '.join(FIGURES)}")
     if args.names == ["all"]:
         return _all(args, choices)
     if args.output is not None and args.output.suffix not in FILES:
@@ -81,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     if args.figure is not None and (len(chosen) > 1 or not chosen[0].figure):
         table = f"'{chosen[0].name}' is a table and draws no figure"
         raise VericapError(f"--figure {args.figure}: {'use --figures DIR' if len(chosen) > 1 else table}")
+    if args.page is not None:
+        raise VericapError(f"--page {args.page}: the page has all experiments; write it with `vericap reproduce all`")
     return _chosen(args, choices, chosen)
 
 

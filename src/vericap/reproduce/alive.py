@@ -25,5 +25,5 @@ def grounding(choices: Choices) -> Outcome:
         except MissingPart as error:
             tables.append(Table(["not at hand"], [[str(error).splitlines()[0]]], notes=str(error).splitlines()[1:]))
     if all(table.columns == ["not at hand"] for table in tables):
-        raise MissingPart("\n".join(table.rows[0][0] for table in tables))
+        raise MissingPart("\n".join(dict.fromkeys(table.rows[0][0] for table in tables)))
     return Outcome(tables)

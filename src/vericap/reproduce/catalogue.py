@@ -11,7 +11,7 @@ from vericap.reproduce.experiment import Choices, Experiment, Outcome
 
 _NETWORK = "regions, scene-graph parser and length of training are ours, the equations the paper's"
 _SCAN = "SCAN over our regions instead of bottom-up ones"
-_PAIRS = "811 of the 4,000 pairs are at hand"
+_PAIRS = "the pairs that are at hand instead of all 4,000"
 _OBJECTS = "word vectors are those of our caption encoder instead of word2vec"
 _SEEN = "the paper's detector knows 500 classes, ours 80, the visual words some thousands"
 _LM = "the language model is a 4-gram (`lm`; a recurrent one, as in the paper, where `lm:model=rnn` is installed)"

@@ -90,10 +90,11 @@ class Choices:
 
 @dataclass
 class Outcome:
-    """What an experiment gives: tables, and the files of its figures."""
+    """What an experiment gives: tables, the files of its figures, and the options that its tables were made with."""
 
     tables: list[Table]
     figures: list[Path] = field(default_factory=list)
+    options: str = ""
 
     def text(self) -> str:
         return self.render("text")
@@ -103,11 +104,13 @@ class Outcome:
         return "\n".join(table.render(kind) for table in self.tables)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"tables": [table.as_dict() for table in self.tables], "figures": [str(path) for path in self.figures]}
+        tables, figures = [table.as_dict() for table in self.tables], [str(path) for path in self.figures]
+        return {"tables": tables, "figures": figures, "options": self.options}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
-        return cls([Table.from_dict(table) for table in kept["tables"]], [Path(path) for path in kept["figures"]])
+        tables, figures = [Table.from_dict(table) for table in kept["tables"]], [Path(path) for path in kept["figures"]]
+        return cls(tables, figures, kept.get("options", ""))
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,43 @@ class Experiment:
         module, function = self.home.split(":")
         given = replace(choices, metrics=choices.over(*choices.metrics))
         found: Outcome = getattr(import_module(f"vericap.reproduce.{module}"), function)(given)
-        if choices.limit:
-            found.tables[0].notes.insert(0, f"only a part of the data: `limit={choices.limit}`.")
+        found.options = self.options(choices)
+        if choices.limit and self.cut:
+            cut = f"at most the first {choices.limit} images or cases: `limit={choices.limit}`."
+            found.tables[0].notes.insert(0, cut)
         found.tables[0].notes[:0] = [f"Protocol: {self.protocol}", f"What differs: {self.differs}"]
         return found
+
+    @property
+    def cut(self) -> bool:
+        """Whether a limit takes less of its data; examples are run whole."""
+        return bool(self.data) and self.data != ("japanese",)
+
+    def options(self, choices: Choices) -> str:
+        """What a user chose of all that moves its numbers, as the command line says it; where files lie on one
+        machine is nobody else's."""
+        settings, usual = choices.settings, Choices()
+        found = {
+            "photos": "DIR" if choices.photos and _COCO & set(self.data) else None,
+            "images": "DIR" if settings.images else None,
+            "features": "STORE" if settings.features else None,
+            "objects": settings.objects if settings.objects != usual.settings.objects else None,
+            "translations": "FILE" if choices.translations and self.name.startswith("jaspice") else None,
+            "metrics": ",".join(choices.metrics) or None,
+            "draws": choices.draws if choices.draws != usual.draws and self.data else None,
+            "limit": choices.limit if self.cut else None,
+        }
+        named = [f"--{name} {value}" for name, value in found.items() if value]
+        models = choices.models if not self.name.startswith(("vifidel", "jaspice")) else ()
+        return " ".join([*(f"--model {name}={_place(choices.models[name])}" for name in models), *named])
+
+
+_COCO = {"coco", "human-machine"}  # data sets whose photos are COCO's
+
+
+def _place(model: str) -> str:
+    """A model as a page names it: the shipped one with its half, a folder as DIR."""
+    return model if model.startswith("default") else "DIR"
 
 
 def at_hand(names: Sequence[str], choices: Choices) -> tuple[dict[str, Judgements], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vericap.core import shipped
 from vericap.core.table import Cell, Table
 from vericap.meta.judgements import Judgements, Pairs, Ratings, selected
 from vericap.meta.published import Published, paper_values
@@ -65,7 +66,7 @@ def _tables(table: str, choices: Choices) -> Outcome:
         found.append(_beside(table, data, rows, scored, known, choices.models))
     if table == "Table 1" and "composite" in loaded:
         found.append(by_source(loaded["composite"], metrics_in(rows), choices))
-    found[0].notes += [*absent, *_lacking(rows)]
+    found[0].notes += [*absent, *_lacking(rows), *_given(rows, choices)]
     return Outcome(found)
 
 
@@ -112,6 +113,14 @@ def _lacking(rows: Mapping[str, str | None]) -> list[str]:
     return [*notes, *(["*: as that metric's own paper prints it."] if starred else [])]
 
 
+def _given(rows: Mapping[str, str | None], choices: Choices) -> list[str]:
+    """Which rows are of models that the user named: they are not the one that ships."""
+    names = [name for name in dict.fromkeys(TRAINED.get(label, "") for label in rows) if name in choices.models]
+    steps = {name: shipped.describe(choices.models[name], "faier").get("trained", {}).get("steps") for name in names}
+    told = [f"{name} ({count:,} steps)" if count else name for name, count in steps.items()]
+    return [f"Models that were named, none of them the one that ships: {', '.join(told)}."] if told else []
+
+
 def by_source(data: Judgements, metrics: Sequence[str], choices: Choices) -> Table:
     """Composite by the usual protocol (tau-c, all references but the judged caption): correctness and thoroughness,
     pooled and for each of its three sources."""
@@ -155,7 +164,7 @@ def figure_4(choices: Choices) -> Outcome:
         shown = Table(["row", *(f"{n} ref." for n in COUNTS)], title=f"FAIEr, Figure 4: {name}, Spearman", x100=True)
         for label, own in values.items():
             shown.add(label, *map(share, own))
-        shown.notes = [*scored.notes(), *(_lacking(rows) if not place else [])]
+        shown.notes = [*scored.notes(), *([*_lacking(rows), *_given(rows, choices)] if not place else [])]
         tables.append(shown)
         if choices.figure is not None:
             drawn.append(_curves(values, name, _numbered(choices.figure, place)))

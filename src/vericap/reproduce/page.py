@@ -147,7 +147,8 @@ def _weights(meta: Path) -> Any:
 
 
 def _section(one: Experiment, found: Outcome | str, beside: Path | None, folder: Path) -> str:
-    head = f"### {one.name}: {one.title}\n\n`vericap reproduce {one.name}`\n"
+    options = "" if isinstance(found, str) else f" {found.options}".rstrip()
+    head = f"### {one.name}: {one.title}\n\n`vericap reproduce {one.name}{options}`\n"
     if isinstance(found, str):
         told = found.replace(str(folder), "DIR")  # where data sets lie on one machine is nobody else's
         return f"{head}\nNot run here:\n\n" + "\n".join(f"    {line}" for line in told.splitlines()) + "\n"

@@ -214,7 +214,8 @@ def table_4(choices: Choices) -> Outcome:
         groups = [share(*line.groups[group]) if line and group in line.groups else None for group in GROUPS]
         shown.add(source, *groups, share(line.value) if line else None)
         shown.notes += found.notes()
-    shown.notes = ["Paper: none of its numbers are known to us.", *dict.fromkeys(shown.notes)]
+    unknown = "Paper: none of its numbers are known to us."
+    shown.notes = [f"{len(data)} pairs.", unknown, *dict.fromkeys(shown.notes)]
     return Outcome([shown])
 
 
@@ -237,7 +238,8 @@ def figure_4(choices: Choices) -> Outcome:
         points = [(float(n), 100 * value) for n, value in zip(MANY, values) if value is not None]
         curves.append(figures.Curve(metric, [x for x, _ in points], [y for _, y in points]))
     notes = [note for table in found.tables.values() for note in table.task.notes]
-    shown.notes = ["Paper: its curves are drawn, not printed.", *dict.fromkeys(notes), *found.notes()]
+    drawn_there = "Paper: its curves are drawn, not printed."
+    shown.notes = [f"{len(data)} pairs.", drawn_there, *dict.fromkeys(notes), *found.notes()]
     drawn = [_curves(curves, choices.figure, "references per caption", "mean accuracy x100")] if choices.figure else []
     return Outcome([shown], drawn)
 

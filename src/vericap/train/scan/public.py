@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,7 @@ from vericap.vision.store import FeatureStore
 _POOLING = {"LogSumExp": "logsumexp", "Mean": "average", "Max": "max", "Sum": "sum"}
 _SLOPES = {"clipped_l2norm": 0.1, "l2norm": 1.0}  # of negative similarities
 _THEIRS = ("<unk>", "<start>", "<end>")  # in the order of our marks
+_OBJECT = re.compile(r"GLOBAL ([\w.]+)")  # as torch names what it does not unpickle
 _SAMPLED = 500  # images whose contexts give the covariance of REO's distance
 
 
@@ -40,10 +42,17 @@ def read_checkpoint(file: Path) -> tuple[list[dict[str, torch.Tensor]], dict[str
         options = found.get("opt", {})
         return states, dict(options if isinstance(options, dict) else vars(options))
     except (OSError, RuntimeError, UnpicklingError, KeyError, TypeError, AttributeError, EOFError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"{file} is not a SCAN checkpoint (two state dicts in `model`, `opt`) of plain values ({reason})"
+            f"{file} is not a SCAN checkpoint (two state dicts in `model`, `opt`) of plain values ({_reason(error)})"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what went wrong; torch's advice to unpickle everything is not passed on."""
+    if isinstance(error, UnpicklingError):
+        found = _OBJECT.search(str(error))
+        return f"it holds {found[1]}" if found else "it holds objects"
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def read_vocabulary(file: Path) -> dict[str, int]:
