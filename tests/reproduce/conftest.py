@@ -78,17 +78,18 @@ def pascal50s(root: Path) -> None:
 
 
 def composite(root: Path) -> None:
-    """Two images of each source: three captions, of which the first is a reference."""
+    """Two images of each source: three captions, of which the first is a reference; thoroughness ranks them the other
+    way round than correctness does."""
     parts = {"8k": PHOTOS[:2], "30k": PHOTOS[2:4], "coco": PHOTOS[4:]}
     names = {p: f"{p}.jpg" for p in PHOTOS[:4]} | {
         p: f"COCO_val2014_{900 + i:012d}.jpg" for i, p in enumerate(parts["coco"])
     }
     folder = root / "composite"
     for part, own in parts.items():
-        for aspect in ("correctness", "throughness"):
+        for aspect, ratings in (("correctness", (5, 3, 1)), ("throughness", (1, 4, 5))):
             rows: list[list[object]] = [
                 ["1", f"http://host/{names[p]}", texts(p)[0], demo.CANDIDATES[p][1], demo.CANDIDATES[p][3],
-                 5, 3 + (place + len(aspect)) % 3, 1 + place]
+                 ratings[0], ratings[1] + place, ratings[2]]
                 for place, p in enumerate(own)
             ]  # fmt: skip
             columns = ["HITId", "Input.image_url", *(f"Input.text{n}" for n in (1, 2, 3)),

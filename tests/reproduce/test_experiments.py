@@ -14,10 +14,12 @@ from vericap.core import shipped
 from vericap.core.errors import InputError, MissingPart
 from vericap.core.settings import Settings
 from vericap.meta.evaluation import evaluate
+from vericap.meta.judgements import Ratings
 from vericap.meta.published import published
 from vericap.reproduce import demo
 from vericap.reproduce.catalogue import EXPERIMENTS, NAMES, reproduce
 from vericap.reproduce.experiment import Choices, Outcome
+from vericap.reproduce.faier_agreement import by_source
 from vericap.reproduce.models import called, over
 
 WITH_IMAGES = {"faier-table-1", "faier-table-4", "faier-figure-4", "faier-range", "reo-table-1", "vifidel-table-2",
@@ -89,6 +91,18 @@ def test_table_1_stands_beside_the_paper(choices: Choices) -> None:
     assert [
         f"{aspect}, {part}" for part in ("pooled", "8k", "30k", "coco") for aspect in ("correctness", "thoroughness")
     ] == (list(columns)[1:])
+
+
+def test_composite_tells_correctness_from_thoroughness(choices: Choices) -> None:
+    data = choices.load("composite")
+    assert isinstance(data, Ratings)
+    assert data.ratings[:3].ravel().tolist() == [5, 3, 1]
+    assert data.aspects["thoroughness"][:3].ravel().tolist() == [1, 4, 5]
+    (row,) = by_source(data, ["rouge-l"], choices).records()
+    for aspect, protocol in (("correctness", "published"), ("thoroughness", "thoroughness")):
+        expected = evaluate("composite", "rouge-l", protocol=protocol, data_folder=choices.data, resamples=0)
+        assert row[f"{aspect}, pooled"] == pytest.approx(100 * expected["rouge-l"].value)  # type: ignore[operator]
+    assert row["correctness, coco"] * row["thoroughness, coco"] < 0  # type: ignore[operator]
 
 
 def test_models_of_ones_own_stand_for_rows_of_the_paper(choices: Choices, tmp_path: Path) -> None:
