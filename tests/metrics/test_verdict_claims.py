@@ -220,6 +220,52 @@ def test_forms_of_a_word_count_as_one_that_people_know(words: str, form: str) ->
     assert {content_form(word) for word in words.split()} == {form}
 
 
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("owl", "bird"),
+        ("gull", "seagull"),
+        ("bunny", "animal"),
+        ("rabbit", "animal"),
+        ("eggplant", "vegetable"),
+        ("tugboat", "boat"),
+        ("armchair", "chair"),
+        ("tulip", "flower"),
+        ("marine", "soldier"),
+        ("poodle", "dog"),
+        ("paris", "city"),
+        ("whiskers", "beard"),
+        ("mango", "fruit"),
+        ("president", "person"),
+    ],
+)
+def test_an_unknown_object_is_seen_as_what_it_is_a_kind_of(lexicon: Lexicon, word: str, known: str) -> None:
+    claim = Claim("object", word, (0,))
+    lexicon.learn([claim])
+    found = lexicon[claim]
+    assert found is not None
+    assert found.near == (known,)
+
+
+@pytest.mark.parametrize(
+    ("word", "absurd"),
+    [
+        ("shuttle", "bird"),
+        ("trio", "leash"),
+        ("kale", "bread"),
+        ("scale", "table"),
+        ("accordion", "box"),
+        ("owl", "night"),
+    ],
+)
+def test_rare_senses_and_parts_of_names_stand_for_nothing(lexicon: Lexicon, word: str, absurd: str) -> None:
+    claim = Claim("object", word, (0,))
+    lexicon.learn([claim])
+    found = lexicon[claim]
+    assert found is not None
+    assert absurd not in found.near
+
+
 def test_words_of_place_are_no_content() -> None:
     words = [word for word, _, _ in words_of("A dog sits next to the left side of two cars in front of a house")]
     assert [content_form(word) for word in words if content_form(word)] == ["dog", "sit", "two", "car", "house"]

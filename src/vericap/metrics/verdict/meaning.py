@@ -6,23 +6,25 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from vericap.graphs.corruption_words import VAGUE, covers
-from vericap.vision.caption_words import word_set
 
-# What people say of the same thing although WordNet keeps it apart.
+# What people say of the same thing although WordNet keeps it apart, the plainest word first.
 _SAME = tuple(
-    map(
-        word_set,
-        (
-            "cat kitten",
-            "cow calf cattle",
-            "horse foal colt",
-            "sheep lamb",
-            "bear cub",
-            "flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet",
-            "people person crowd audience spectator onlooker bystander",
-        ),
-    )
+    tuple(line.split())
+    for line in """
+    cat kitten
+    cow calf cattle
+    horse foal colt
+    sheep lamb
+    bear cub
+    flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet wildflower
+    people person crowd audience spectator onlooker bystander
+    """.strip().splitlines()
 )
+
+
+def plain_name(word: str) -> str:
+    """What people call a thing: "tulip" is a "flower"; other words are their own."""
+    return next((group[0] for group in _SAME if word in group), word)
 
 
 @lru_cache(maxsize=1 << 18)
