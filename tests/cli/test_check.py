@@ -123,3 +123,17 @@ def test_words_of_a_broken_photo_are_an_error_of_that_photo(capsys: pytest.Captu
     assert main(["words", str(tmp_path), "--json", "--cache", "off", "--quiet"]) == 1
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     assert sorted("error" in record for record in records) == [False, True]
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_are_left_out_where_the_terminal_has_none(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(["check", str(COFFEE), FALSE, "--cache", "off"]) == 0
+    assert "\x1b" in capsys.readouterr().out
+    monkeypatch.setenv(variable, value)
+    assert main(["check", str(COFFEE), FALSE, "--cache", "off"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
