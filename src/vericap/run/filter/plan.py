@@ -25,6 +25,7 @@ MILLISECONDS = {
     "TuplePhrases": 10.0,
     "KnpGraphs": 10.0,
     "ClipTexts": 10.0,
+    "PhotoFaults": 5.0,
     "TokenStates": 3.0,
     "Sentences": 1.0,
     "PhraseVectors": 1.0,
