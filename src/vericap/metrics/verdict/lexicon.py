@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,12 +12,8 @@ from vericap.core import shipped
 from vericap.core.typing import Floats32, Ints
 from vericap.graphs.corruption_words import ATTRIBUTES as KINDS_OF_ATTRIBUTES
 from vericap.graphs.corruption_words import (
-    COLLECTIVE,
-    CONCRETE,
     KIND_OF_ATTRIBUTE,
     NUMBERS,
-    VAGUE,
-    covers,
     noun_kind,
     resembles,
 )
@@ -33,11 +29,10 @@ from vericap.metrics.verdict.claims import (
     bare,
 )
 from vericap.metrics.verdict.claims import NUMBERS as SIZES
-from vericap.metrics.verdict.meaning import plain_name
+from vericap.metrics.verdict.stand_ins import SYNONYM, StandIns
 from vericap.models.visual_words import VisualWords
 from vericap.native.dense import Layer
 from vericap.text import wordnet
-from vericap.vision.caption_words import word_set
 
 Vectors = Callable[[Sequence[str]], Floats32]  # unit vectors of phrases, for words the vocabulary lacks
 PART = "verdict"  # what ships of it
@@ -53,17 +48,8 @@ _WORD_KINDS = {
 }
 _KINDS_OF_THINGS = ("animal", "vehicle", "furniture")
 _ANY = ("object", "action", "attribute")
-_SENSES = 3  # of an unknown noun that are looked at
-_SYNONYM, _RARER = 0.3, 0.1  # how much nearer a synonym counts, and how much farther each rarer sense
-_UNLIKE = 0.0  # nearness from which an entry cannot stand for a word
-_COMMON = 2  # senses in which an entry is meant
-_TOPICS = CONCRETE | {"noun.person", "noun.animal", "noun.location", "noun.group"}
-_VAGUE = (VAGUE | COLLECTIVE) - {"animal", "vehicle"} | word_set(
-    """
-    device event activity message collection grouping unit system use process portion number work range tissue
-    covering stuff plan somebody someone worker employee businessman instrument layer land mixture
-    """
-)
+# Nearness up to which an entry cannot stand for a word, and beyond which a synonym is as good as the word.
+_UNLIKE, _SURE = 0.0, 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +76,7 @@ class Lexicon:
         self._words = np.array([place for place, kind in enumerate(model.kinds) if kind in _ANY], dtype=np.int64)
         self._place = {entry: place for place, entry in enumerate(self._words.tolist())}  # in the table
         self._rivals = rivals
+        self._stand_ins = StandIns(model)
 
     def learn(self, claims: Sequence[Claim]) -> None:
         """Look up claims; those the vocabulary lacks are compared with it together."""
@@ -169,56 +156,6 @@ class Lexicon:
             return None
         return min(known, key=lambda place: abs(SIZES[self.model.entries[place]] - SIZES[text]))
 
-    def _named(self, text: str) -> dict[int, float]:
-        """Entries that name a thing, each with how much nearer it counts: what it is called by its own name or people,
-        and by WordNet, for each of its commoner senses that name what one can see, the nearest entry on the way up to
-        what it is a kind of ("owl": "bird"), if no vague one."""
-        if any((kind, text) in self.model.places for kind in _ANY):
-            return {}  # a word that the vocabulary has as another kind
-        found = dict.fromkeys(self._heads(text), 0.0)
-        for form in wordnet.base_forms(text, "n")[:1]:
-            for rank, sense in enumerate(wordnet.english().numbers(form, "n")[:_SENSES]):
-                for step, entries in enumerate(self._kinds(sense)):
-                    if entries:
-                        commonest = max(entries, key=lambda place: float(self.model.prior[place]))
-                        nearer = _SYNONYM * (step == 0 or self._ends(sense, commonest)) - _RARER * rank
-                        found[commonest] = max(found.get(commonest, nearer), nearer)
-                        break
-        return found
-
-    def _ends(self, sense: int, entry: int) -> bool:
-        """Whether a synset is called by an entry with a word before it: "hair dryer"."""
-        return any(lemma.endswith(f"_{self.model.entries[entry]}") for lemma in wordnet.lexicon().lemmas(sense))
-
-    def _heads(self, text: str) -> Iterator[int]:
-        """The entries in which a compound ends ("arm|chair"), or by which people call a thing ("tulip": "flower")."""
-        plain = plain_name(text)
-        for name in (plain, *(text[start:] for start in range(1, len(text)))):
-            place = self.model.places.get((OBJECT, name))
-            if place is not None and name != text and (name == plain or covers(name, text)):
-                yield place
-
-    def _kinds(self, sense: int) -> Iterator[list[int]]:
-        """Entries that mean a synset, then what it is a kind of, and so on; of what one cannot see only those that
-        commonly mean it."""
-        dictionary = wordnet.english()
-        if dictionary.topic(sense) not in _TOPICS:
-            entries = self._meant.get(sense, ())
-            yield [place for place in entries if dictionary.numbers(self.model.entries[place], "n")[0] == sense]
-            return
-        for level in _upwards(sense):
-            yield [place for number in level for place in self._meant.get(number, ())]
-
-    @cached_property
-    def _meant(self) -> dict[int, list[int]]:
-        """The entries of objects that commonly mean a synset."""
-        found: dict[int, list[int]] = {}
-        for place, (kind, text) in enumerate(zip(self.model.kinds, self.model.entries)):
-            if kind == OBJECT and text not in _VAGUE:
-                for sense in wordnet.english().numbers(text, "n")[:_COMMON]:
-                    found.setdefault(sense, []).append(place)
-        return found
-
     def _phrase(self, claim: Claim) -> int:
         joined = {ATTRIBUTE: ("attribute object", f"{claim.text} {claim.subject}")}
         joined |= {COUNT: ("attribute object", f"{claim.text} {claim.subject}")}
@@ -231,12 +168,13 @@ class Lexicon:
             self._table = Layer(self._vectors([self.model.entries[place] for place in self._words.tolist()]))
         found = []
         for (text, thing), row in zip(texts, self._table(self._vectors([text for text, _ in texts]))):
-            named = (
-                {own: float(row[self._place[own]]) + more for own, more in self._named(text).items()} if thing else {}
-            )
+            own = self._stand_ins.named(text) if thing else {}
+            named = {entry: float(row[self._place[entry]]) + nearer for entry, nearer in own.items()}
             best = max(named, key=lambda place: named[place], default=-1)
             if best >= 0 and named[best] > _UNLIKE:
-                found.append((*_alone(best), 1.0 if own[best] == _SYNONYM else min(named[best], 1.0)))
+                found.append(
+                    (*_alone(best), 1.0 if own[best] == SYNONYM and named[best] > _SURE else min(named[best], 1.0))
+                )
                 continue
             near = np.argsort(-row)[:NEAREST]
             weights = np.exp(_LIKE * (row[near] - row[near[0]]))
@@ -249,14 +187,6 @@ def _alone(entry: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """One entry with all the share."""
     none = (0,) * (NEAREST - 1)
     return (entry, *none), (1.0, *none)
-
-
-def _upwards(sense: int) -> Iterator[list[int]]:
-    """A synset, what it is a kind of, what that is a kind of, and so on."""
-    level = [sense]
-    while level:
-        yield level
-        level = [parent for number in level for parent in wordnet.english().hypernym_numbers(number)]
 
 
 def shipped_rivals(model: VisualWords) -> Ints | None:
