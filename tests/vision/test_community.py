@@ -111,6 +111,9 @@ def test_several_files_make_one_store(tmp_path: Path, capsys: pytest.CaptureFixt
     assert stored(tmp_path, "more", parts["dev"], "--extractor", "other") == 2
     assert "another extractor (mine" in capsys.readouterr().err
     assert stored(tmp_path, "more", parts["dev"]) == 0  # the store's own
+    capsys.readouterr()
+    assert stored(tmp_path, "more", parts["dev"], "--whole") == 2  # which the store's images do not have
+    assert "whole: none against True" in capsys.readouterr().err
     assert main(["features", "--check", str(tmp_path / "store")]) == 0
     (tmp_path / "photo.jpg").write_bytes(b"x")
     assert main(["features", str(tmp_path / "photo.jpg"), both[0], "--output", str(tmp_path / "n")]) == 2

@@ -178,9 +178,12 @@ def _width(item: community.Item) -> int:
 def _description(args: argparse.Namespace, item: community.Item) -> dict[str, Any]:
     """The extractor of files: declared, that of the store they are added to, or known by what it makes of an image."""
     meta = Path(args.output) / "meta.json"
-    if args.extractor is None and meta.is_file():
-        return dict(read_json(meta).get("extractor", {}))
-    found = declared(args.extractor, _width(item)) if args.extractor else undeclared(*item[:2])
+    if args.extractor is not None:
+        found = declared(args.extractor, _width(item))
+    elif meta.is_file():
+        found = {name: value for name, value in read_json(meta).get("extractor", {}).items() if name != "whole"}
+    else:
+        found = undeclared(*item[:2])
     return {**found, "whole": True} if args.whole else found
 
 

@@ -73,5 +73,5 @@ def uniform_table(choices: Choices) -> Table:
             values = [found.value(label, "published") for label in (own, other)]
             gap = None if None in values else Number(values[0] - values[1], digits=3)  # type: ignore[operator]
             shown.add(name, *map(share, values), gap)
-        shown.notes = ["All five references; against the image (truth=image) references are not looked at.", *found.notes()]
+        shown.notes = ["All five references; against the image (truth=image) none is looked at.", *found.notes()]
     return shown
