@@ -341,9 +341,11 @@ def covers(word: str, other: str, senses: int = _SENSES) -> bool:
     """Whether `word` may be true of what `other` names, in so many of its commonest senses: the same, also spelt in two
     words or as a plural, a synonym, a hypernym, the head of a compound or the compound itself ("board" and
     "snowboard"), or known to be alike."""
-    if _kin(word, other, senses) or _solid(word) == _solid(other) or plural(word) == other or plural(other) == word:
+    if _kin(word, other, senses):
         return True
-    return _heads(word, other) or _heads(other, word)
+    if word[:1] == other[:1] and (_solid(word) == _solid(other) or plural(word) == other or plural(other) == word):
+        return True
+    return word[-1:] == other[-1:] and (_heads(word, other) or _heads(other, word))
 
 
 @lru_cache(maxsize=1 << 18)

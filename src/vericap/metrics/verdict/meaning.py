@@ -8,8 +8,8 @@ from functools import lru_cache
 from vericap.graphs.corruption_words import VAGUE, covers
 
 # What people say of the same thing although WordNet keeps it apart, the plainest word first.
-_SAME = tuple(
-    tuple(line.split())
+_PLAIN = {
+    word: line.split()[0]
     for line in """
     cat kitten
     cow calf cattle
@@ -19,12 +19,13 @@ _SAME = tuple(
     flower tulip rose daisy sunflower lily orchid daffodil carnation blossom bouquet wildflower
     people person crowd audience spectator onlooker bystander
     """.strip().splitlines()
-)
+    for word in line.split()
+}
 
 
 def plain_name(word: str) -> str:
     """What people call a thing: "tulip" is a "flower"; other words are their own."""
-    return next((group[0] for group in _SAME if word in group), word)
+    return _PLAIN.get(word, word)
 
 
 @lru_cache(maxsize=1 << 18)
@@ -32,7 +33,7 @@ def same_thing(word: str, said: str) -> bool:
     """Whether what is said means the same, a kind of it ("puppy": "dog"), or what it is a kind of, if no vague one."""
     if said in VAGUE:
         return word == said
-    if any(word in group and said in group for group in _SAME):
+    if plain_name(word) == plain_name(said):
         return True
     word, said = ("person" if one == "people" else one for one in (word, said))
     return covers(word, said, 1) or covers(said, word, 1)  # "cat" is a guy too, but seldom
