@@ -65,6 +65,17 @@ def add_captions(parser: argparse.ArgumentParser, *, help: str) -> None:
     )
 
 
+def add_share(parser: argparse.ArgumentParser) -> None:
+    """How far a tuned model goes from the one it begins with."""
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="with --start: how far weights go from those to what was learned; below 1 tuning costs less elsewhere (1)",
+    )
+
+
 def add_near(parser: argparse.ArgumentParser) -> None:
     """Which photos make up a batch."""
     parser.add_argument(

@@ -161,13 +161,6 @@ def add_arguments(parser: argparse.ArgumentParser, *, weight: float) -> None:
     parser.add_argument(
         "--rating-weight", type=float, default=weight, metavar="WEIGHT", help=f"of what they teach ({weight:g})"
     )
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=1.0,
-        metavar="SHARE",
-        help="with --start: how far weights go from those to what was learned; below 1 tuning costs less elsewhere (1)",
-    )
 
 
 def rated_of(args: argparse.Namespace, store: FeatureStore) -> RatedPhotos | None:

@@ -62,8 +62,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_near(parser)
     named.add_arguments(parser, weight=0.1)
+    parser.add_argument(
+        "--attend-weight",
+        type=float,
+        default=default.attend,
+        metavar="WEIGHT",
+        help="of what --boxes teach regions: to attend to the word that names what they lie on (0)",
+    )
+    parser.add_argument(
+        "--sharper",
+        type=float,
+        default=default.sharper,
+        metavar="FACTOR",
+        help="begin with attention to words and regions that is sharper than that of --start (1)",
+    )
     parser.add_argument("--vocabulary-from", metavar="DIR", help="a FAIEr model whose words to take")
     parser.add_argument("--start", metavar="DIR", help="a FAIEr model of the same shape to begin with")
+    options.add_share(parser)
     parser.add_argument("--storage", choices=STORAGES, default="int8", help="of the finished weights (int8)")
     options.add_plan(parser, steps=3000, optimizer="adam")
 
@@ -82,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         hard_warmup=args.hard_warmup,
         rarest=args.rarest,
         boxes=args.box_weight if args.boxes else 0.0,
+        attend=args.attend_weight if args.boxes else 0.0,
+        sharper=args.sharper,
         near=args.near,
     )
     chosen.check()
@@ -99,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         features=store.trained_on(),
         vocabulary=words,
         start=start,
+        share=args.share,
         storage=args.storage,
         name=args.name,
     )

@@ -269,11 +269,11 @@ class FaierModule(nn.Module):
                 total = total + best.to(wide) @ torch.as_tensor(mean).to(wide)
         return total
 
-    def points(self, visual: Tensor, union: Tensor, mask: Tensor, words: Tensor, pointed: Pointed) -> Tensor:
+    def points(self, visual: Tensor, union: Tensor, mask: Tensor, text: TextNodes, pointed: Pointed) -> Tensor:
         """How far words that name a class are from the regions that lie on its boxes, by attention and by the match
         with union nodes: cross entropies over the regions."""
         weight: Tensor = self.attention["object"].weight  # type: ignore[assignment]
-        said, there = words.index_select(0, pointed.rows), mask[pointed.images]
+        said, there = text.nodes.index_select(0, pointed.rows), mask[pointed.images]
         shares = pointed.shares[:, : mask.shape[1]] * there
         place = torch.arange(len(said))
         found = torch.zeros(())
@@ -283,6 +283,19 @@ class FaierModule(nn.Module):
             own = likeness[place, pointed.images].float().masked_fill(~there, -1e4)
             found = found - (shares * torch.log_softmax(own, dim=-1)).sum(dim=-1).mean()
         return found
+
+    def chooses(self, visual: Tensor, text: TextNodes, pointed: Pointed) -> Tensor:
+        """How far regions that lie on the box of a word are from attending to that word of its caption: cross
+        entropies over the caption's words."""
+        weight: Tensor = self.attention["object"].weight  # type: ignore[assignment]
+        rows = pointed.rows.cpu().numpy()
+        caption = np.searchsorted(text.starts, rows, side="right") - 1
+        nodes, there = text.padded(caption)
+        logits = (visual * weight[0])[pointed.images] @ nodes.transpose(1, 2)
+        chosen = torch.log_softmax(logits.float().masked_fill(~there[:, None, :], -1e4), dim=-1)
+        place = torch.as_tensor(rows - text.starts[caption])
+        own = chosen[torch.arange(len(rows)), :, place]
+        return -(pointed.shares[:, : own.shape[1]] * own).sum(dim=-1).mean()
 
     def export(self, name: str = "") -> FaierModel:
         """The torch-free network with these parameters."""

@@ -10,7 +10,7 @@ teacher on validation photos.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from vericap.train import losses, parallel
 from vericap.train.data import PER_IMAGE, CaptionPlaces, Draw, NeighbourDraw, drawn
 from vericap.train.faier.data import FaierSource
 from vericap.train.faier.network import FaierModule, Side, TextNodes
-from vericap.train.trainer import Losses, Trainer, TrainPlan
+from vericap.train.trainer import Losses, Trainer, TrainPlan, between
 from vericap.train.validate import agreement, mean_recall, near_pairs, recall
 from vericap.vision.identity import check_same
 
@@ -52,6 +52,8 @@ class FaierOptions:
     hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
     rarest: int = 10  # occurrences a word needs to enter the vocabulary
     boxes: float = 0.0  # weight of the loss that boxes teach words with; 0: as published
+    attend: float = 0.0  # weight of the loss that boxes teach regions with: which word to attend to; 0: as published
+    sharper: float = 1.0  # how much sharper attention begins than that of the weights it begins with
     near: int = 1  # photos like each other that are drawn together: harder negatives; 1: as published
 
     def check(self) -> None:
@@ -64,7 +66,7 @@ class FaierOptions:
             )
         if self.variant == "aier" and (self.references == "0" or self.captions < 2):
             raise VericapError("variant 'aier' reads references alone; train it with at least one")
-        if self.boxes and not self.variant.startswith("faier"):
+        if (self.boxes or self.attend) and not self.variant.startswith("faier"):
             raise VericapError(f"boxes teach where regions attend to: variant '{self.variant}' has no attention")
 
     def drawn(self, captions: Ints, generator: np.random.Generator) -> Ints:
@@ -122,8 +124,15 @@ class FaierTask:
         parts = [self._part(source, draw.batch(step), generator) for source, draw in zip(self.sources, self._draws)]
         found = self._matched(parts, step)
         if pointing := [part.pointing for part in parts if part.pointing is not None]:
-            boxes = torch.stack(pointing).mean()
-            found = {**found, "matched": found["loss"], "boxes": boxes, "loss": found["loss"] + options.boxes * boxes}
+            boxes, attended = torch.stack(pointing).mean(dim=0)
+            taught = options.boxes * boxes + options.attend * attended
+            found = {
+                **found,
+                "matched": found["loss"],
+                "boxes": boxes,
+                "attended": attended,
+                "loss": found["loss"] + taught,
+            }
         return found
 
     def _matched(self, parts: Sequence[_Part], step: int) -> Losses:
@@ -168,7 +177,10 @@ class FaierTask:
             pointed = source.boxes.pointed(own, said, owners, text["object"].counts)
             if pointed is not None:
                 union = sides["object"][0][1]
-                pointing = self.net.points(visual["object"], union, mask, text["object"].nodes, pointed)
+                regions, words = visual["object"], text["object"]
+                points = self.net.points(regions, union, mask, words, pointed)
+                chooses = self.net.chooses(regions, words, pointed) if self.options.attend else torch.zeros(())
+                pointing = torch.stack([points, chooses])
         return _Part(sides, candidates, np.asarray(sentences, dtype=np.float32), there, order[:, 0], pointing)
 
     def _all(self, parts: Sequence[_Part]) -> Tensor:
@@ -206,7 +218,7 @@ class _Part:
     sentences: Array  # (images, k, d) of all images of the step
     there: Array  # (images, k) 1 for a caption that is there
     candidate: Ints  # which caption of each image
-    pointing: Tensor | None = None  # what boxes say of the words of this process's images
+    pointing: Tensor | None = None  # (2,) what boxes say of the words and of the attention of this process's images
 
 
 def train(
@@ -220,13 +232,15 @@ def train(
     features: dict[str, Any],
     vocabulary: Sequence[str],
     start: FaierModel | None = None,
+    share: float = 1.0,
     storage: str = "int8",
     name: str = "vericap-faier",
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train; write the weights that retrieve best to `output/faier`, those that agree best to `output/faier-agreement`.
 
-    `features` says what the regions are (`FeatureStore.trained_on`).
+    `features` says what the regions are (`FeatureStore.trained_on`); with `share` below 1 the weights that are written
+    go a share of the way from those of `start` to what was learned.
     """
     options.check()
     torch.manual_seed(plan.seed)
@@ -236,7 +250,7 @@ def train(
     describe: dict[str, Any] = {"options": asdict(options), "photos": [len(own) for own in sources]}
     describe["shares"] = list(shares)
     if start is not None:
-        _begin(model.net, start)
+        _begin(model.net, start, options.sharper)
         describe["before"] = start.meta.get("trained", {})
     groups = [{"params": list(model.parameters()), "lr": options.rate}]
     seen = {**describe, "features": features}
@@ -247,6 +261,10 @@ def train(
     for figure in reversed(CHOSEN):  # the first one's weights stay in the model
         row = trainer.load_best(figure)
         chosen = {"steps": int(row["step"]), "chosen": plan.keep if plan.keep == "last" else figure}
+        if start is not None and share < 1:
+            _put(model.net, between(start.weights, model.net.export().weights, share))
+            with torch.no_grad():
+                row, chosen = task.validate(), {**chosen, "share": share}
         figures = {name: row.get(name, float("nan")) for name in CHOSEN}
         found = {**describe, **chosen, **figures, "optimizer": plan.optimizer, "vocabulary": len(vocabulary)}
         about = {"licence": "Apache-2.0", "source": "trained by `vericap train faier`", "trained": found}
@@ -256,8 +274,8 @@ def train(
     return found
 
 
-def _begin(net: FaierModule, start: FaierModel) -> None:
-    """Begin with the weights of an earlier model of the same shape, vocabulary and features."""
+def _begin(net: FaierModule, start: FaierModel, sharper: float) -> None:
+    """Begin with the weights of an earlier model of the same shape, vocabulary and features, its attention sharper."""
     check_same(net.config.fingerprint, "this training", start.fingerprint, start.name)
     if start.vocabulary != net.vocabulary:
         raise VericapError("the model to begin with has another vocabulary; name it with `vocabulary_from=DIR` too")
@@ -265,4 +283,9 @@ def _begin(net: FaierModule, start: FaierModel) -> None:
     for key, shape in expected.items():
         if key not in start.weights or start.weights[key].shape != shape:
             raise VericapError(f"the model to begin with has no {key} of shape {shape}; train it with the same options")
-    net.load_state_dict({key: torch.from_numpy(start.weights[key]) for key in expected})
+    factors = {key: sharper for key in expected if key.startswith(("attention.", "offset."))}
+    _put(net, {key: start.weights[key] * np.float32(factors.get(key, 1.0)) for key in expected})
+
+
+def _put(net: FaierModule, weights: Mapping[str, Any]) -> None:
+    net.load_state_dict({key: torch.from_numpy(np.asarray(value)) for key, value in weights.items()})

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranking", type=float, default=FaierPlusOptions.ranking, help="weight of changed captions")
     parser.add_argument("--rate", type=float, default=FaierPlusOptions.rate, help="learning rate")
     ratings.add_arguments(parser, weight=1.0)
+    options.add_share(parser)
     options.add_plan(parser, steps=600)
 
 

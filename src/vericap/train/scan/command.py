@@ -81,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_near(parser)
     ratings.add_arguments(parser, weight=1.0)
+    options.add_share(parser)
     parser.add_argument("--rate", type=float, default=ScanOptions.rate, help=f"learning rate ({ScanOptions.rate:g})")
     parser.add_argument(
         "--sharpness", type=float, default=ScanOptions.sharpness, help=f"of attention ({ScanOptions.sharpness:g})"
