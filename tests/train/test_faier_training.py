@@ -69,6 +69,7 @@ def run(
     start: FaierModel | None = None,
     precision: str = "float32",
     teacher: BoxTeacher | None = None,
+    share: float = 1.0,
     **changes: object,
 ) -> list[dict[str, str]]:
     parsed = made_parsed()
@@ -89,6 +90,8 @@ def run(
         features=store.trained_on(),
         vocabulary=words,
         start=start,
+        share=share,
+        storage="float32",
         quiet=True,
     )
     with (folder / "log.csv").open() as stream:
@@ -156,6 +159,27 @@ def test_boxes_teach_attention(store: FeatureStore, tmp_path: Path) -> None:
     )
     assert float(taught[-1]["boxes"]) < 0.7 * float(alone[-1]["boxes"])
     assert attended(load(str(tmp_path / "0.5" / "faier")), store) > 0.85
+
+
+def test_boxes_teach_regions_which_word_to_attend_to(store: FeatureStore, tmp_path: Path) -> None:
+    alone, taught = (
+        run(store, tmp_path / str(weight), steps=80, teacher=made_boxes(store), attend=weight) for weight in (1e-9, 1.0)
+    )
+    assert float(taught[-1]["attended"]) < 0.7 * float(alone[-1]["attended"])
+
+
+def test_attention_may_begin_sharper_and_weights_go_a_share_of_the_way(store: FeatureStore, tmp_path: Path) -> None:
+    run(store, tmp_path / "start", steps=4)
+    start = load(str(tmp_path / "start" / "faier"))
+    found = {}
+    for name, share, rate in (("begun", 1.0, 0.0), ("half", 0.5, 0.0)):
+        run(store, tmp_path / name, steps=4, start=start, sharper=3.0, share=share, rate=rate)
+        found[name] = load(str(tmp_path / name / "faier"))
+    for key, weight in start.weights.items():
+        sharper = 3.0 if key.startswith(("attention.", "offset.")) else 1.0
+        np.testing.assert_allclose(found["begun"].weights[key], sharper * weight, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(found["half"].weights[key], (1 + sharper) / 2 * weight, rtol=1e-5, atol=1e-7)
+    assert found["half"].meta["trained"]["share"] == 0.5
 
 
 def test_interrupted_training_ends_the_same(
