@@ -63,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_near(parser)
     named.add_arguments(parser, weight=0.1)
     parser.add_argument(
+        "--teacher-weight",
+        type=float,
+        default=default.teacher,
+        metavar="WEIGHT",
+        help="of what a text teacher says of all pairs, beside the paper's losses (0)",
+    )
+    parser.add_argument(
         "--attend-weight",
         type=float,
         default=default.attend,
@@ -97,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
         hard_warmup=args.hard_warmup,
         rarest=args.rarest,
         boxes=args.box_weight if args.boxes else 0.0,
+        teacher=args.teacher_weight,
         attend=args.attend_weight if args.boxes else 0.0,
         sharper=args.sharper,
         near=args.near,
@@ -147,7 +155,7 @@ def _sources(
 
     text = _parsed(dev, work / f"dev-graphs-{len(dev)}.npz", dev.most, args.threads)
     validation = source(f"dev-{len(dev)}", dev, text, dev.most, True)
-    teaches = chosen.loss == "distil" or chosen.near > 1
+    teaches = chosen.loss == "distil" or chosen.teacher > 0 or chosen.near > 1
     made = [source(*part, text, each, teaches) for part, text in zip(parts, parsed)]
     return made, validation, words
 

@@ -30,7 +30,8 @@ from vericap.train.trainer import Losses, Trainer, TrainPlan, between
 from vericap.train.validate import agreement, mean_recall, near_pairs, recall
 from vericap.vision.identity import check_same
 
-LOSSES = ("hardest", "sum", "infonce", "distil")
+TRIPLET = ("hardest", "sum")  # the paper's
+LOSSES = (*TRIPLET, "infonce", "distil")
 CHOSEN = ("retrieval", "agreement")  # figures by which a checkpoint is kept; the first one's is the model
 
 
@@ -52,6 +53,7 @@ class FaierOptions:
     hard_warmup: int = 300  # steps over which the triplet loss moves to the hardest negative
     rarest: int = 10  # occurrences a word needs to enter the vocabulary
     boxes: float = 0.0  # weight of the loss that boxes teach words with; 0: as published
+    teacher: float = 0.0  # weight of what a text teacher says of all pairs, beside a triplet loss; 0: as published
     attend: float = 0.0  # weight of the loss that boxes teach regions with: which word to attend to; 0: as published
     sharper: float = 1.0  # how much sharper attention begins than that of the weights it begins with
     near: int = 1  # photos like each other that are drawn together: harder negatives; 1: as published
@@ -127,8 +129,8 @@ class FaierTask:
             boxes, attended = torch.stack(pointing).mean(dim=0)
             taught = options.boxes * boxes + options.attend * attended
             found = {
-                **found,
                 "matched": found["loss"],
+                **found,
                 "boxes": boxes,
                 "attended": attended,
                 "loss": found["loss"] + taught,
@@ -138,20 +140,30 @@ class FaierTask:
     def _matched(self, parts: Sequence[_Part], step: int) -> Losses:
         """The loss over all pairs of images and candidates."""
         options, scores = self.options, self._all(parts)
-        if options.loss == "hardest":
+        if options.loss in TRIPLET:
             hardest = min(1.0, step / max(options.hard_warmup, 1))
-            return {"loss": losses.hardest_negative(scores, margin=options.margin, hardest=hardest)}
-        if options.loss == "sum":
-            return {"loss": losses.all_negatives(scores, margin=options.margin)}
+            if options.loss == "hardest":
+                lost = losses.hardest_negative(scores, margin=options.margin, hardest=hardest)
+            else:
+                lost = losses.all_negatives(scores, margin=options.margin)
+            if not options.teacher:
+                return {"loss": lost}
+            taught = losses.unlike(scores, self._target(parts))
+            return {"loss": lost + options.teacher * taught, "matched": lost, "taught": taught}
         contrast = losses.info_nce(scores, self.model.temperature.exp())
         if options.loss == "infonce":
             return {"loss": contrast}
+        distilled = losses.distillation(scores, self._target(parts), self.model.scale, self.model.bias)
+        return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
+
+    @staticmethod
+    def _target(parts: Sequence[_Part]) -> Tensor:
+        """What a text teacher says of all pairs: cosines of candidates with the other captions of the images."""
         sentences = torch.as_tensor(np.concatenate([p.sentences for p in parts]))
         own = torch.as_tensor(np.concatenate([p.candidate for p in parts]))[:, None]
         there = torch.as_tensor(np.concatenate([p.there for p in parts]))
-        target = losses.held_out(losses.cosines(sentences, own), own, there)
-        distilled = losses.distillation(scores, target, self.model.scale, self.model.bias)
-        return {"loss": distilled + options.contrast * contrast, "distilled": distilled, "contrast": contrast}
+        with torch.autocast(sentences.device.type, enabled=False):  # what is learned from is not rounded
+            return losses.held_out(losses.cosines(sentences, own), own, there)
 
     def _part(self, source: FaierSource, rows: Ints, generator: np.random.Generator) -> _Part:
         """Images of one source with a candidate each; this process's with their union nodes."""
