@@ -56,7 +56,12 @@ TRAININGS = {
     "learn_to_eval": Training(
         ("coco",), "photos and captions of COCO, and captions that machines of our own made of these photos", _OURS
     ),
-    "faier": Training(("coco", "flickr8k"), f"{_PHOTOS}, boxes of COCO; chosen on Flickr8k's development part", _OURS),
+    "faier": Training(
+        ("coco", "flickr8k", "flickr30k", "cxc"),
+        f"{_PHOTOS}, boxes of COCO; tuned on what the caption encoder says of captions, and chosen with "
+        "Flickr8k-Expert in view",
+        _OURS,
+    ),
     "detector": Training(
         ("coco",),
         "a detector trained on the boxes of COCO train2017, which holds most photos of val2014",

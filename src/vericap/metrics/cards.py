@@ -53,7 +53,7 @@ _TELLS = {
     "reo-omission": "what it leaves out of the image",
     "tiger": "does it look at the regions that references look at?",
     "faier-plus": "do its claims fit the image, guided by references?",
-    "faier": "FAIEr as published: image and text as graphs",
+    "faier": "FAIEr, the published architecture: image and text as graphs",
 }
 
 # What each set is for.
