@@ -303,14 +303,12 @@ class Bench:
 
     def called(self) -> Table:
         """Of words that are called not supported, how many are wrong; how many of the wrong and right ones are."""
-        table = Table(
-            ["errors", "references", "words", "called", "wrong of those, %", "of the wrong ones, %", "of the right ones, %"]
-        )
+        shares = ("wrong of those, %", "of the wrong ones, %", "of the right ones, %")
+        table = Table(["errors", "references", "words", "called", *shares])
         for name, references, found in self._told():
             support, wrong, _ = found.words()
             called = support < next(told.facts["threshold"] for told in found.reasons if told is not None)
-            shares = [called[wrong].mean(), called[~wrong].mean()]
-            shown = (f"{100 * share:.1f}" for share in (wrong[called].mean(), *shares))
+            shown = (f"{100 * s.mean():.1f}" for s in (wrong[called], called[wrong], called[~wrong]))
             table.add(name, references, str(len(wrong)), str(int(called.sum())), *shown)
         return table
 
