@@ -208,6 +208,8 @@ def test_options_that_cannot_be() -> None:
         training.FaierOptions(variant="fier", boxes=0.1).check()
     with pytest.raises(VericapError, match="references alone"):
         training.FaierOptions(variant="aier", references="0").check()
+    with pytest.raises(VericapError, match="a teacher stands beside the losses hardest and sum, not beside 'distil'"):
+        training.FaierOptions(loss="distil", teacher=0.5).check()
     with pytest.raises(VericapError, match="is not one of hardest"):
         training.FaierOptions(loss="softest").check()
 
@@ -302,6 +304,17 @@ def test_features_of_another_extractor_neither_begin_nor_resume(store: FeatureSt
         run(other, tmp_path / "one", steps=4)
     with pytest.raises(VericapError, match="are not those the model vericap-faier was trained on"):
         run(other, tmp_path / "two", steps=4, start=load(str(tmp_path / "one" / "faier")))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [(["--attend-weight", "0.1"], "boxes FILE"), (["--sharper", "2"], "start DIR"), (["--share", "0.5"], "start DIR")],
+)
+def test_options_without_what_they_are_of_are_told(
+    more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "faier", "--features", "store", "--output", str(tmp_path / "out"), *more]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_command_trains_as_the_paper_does() -> None:

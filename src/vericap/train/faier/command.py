@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from vericap.core.errors import InputError
 from vericap.core.packed import STORAGES
 from vericap.models import faier
 from vericap.models.words import spans
@@ -91,6 +92,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.attend_weight and not args.boxes:
+        raise InputError("`attend-weight` is of what boxes teach: name them with `boxes=FILE`")
+    if not args.start and (args.sharper != 1 or args.share != 1):
+        raise InputError("`sharper` and `share` are of the weights to begin with: name them with `start=DIR`")
     chosen = FaierOptions(
         variant=args.variant,
         loss=args.loss,
@@ -105,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         rarest=args.rarest,
         boxes=args.box_weight if args.boxes else 0.0,
         teacher=args.teacher_weight,
-        attend=args.attend_weight if args.boxes else 0.0,
+        attend=args.attend_weight,
         sharper=args.sharper,
         near=args.near,
     )

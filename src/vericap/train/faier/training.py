@@ -70,6 +70,8 @@ class FaierOptions:
             raise VericapError("variant 'aier' reads references alone; train it with at least one")
         if (self.boxes or self.attend) and not self.variant.startswith("faier"):
             raise VericapError(f"boxes teach where regions attend to: variant '{self.variant}' has no attention")
+        if self.teacher and self.loss not in TRIPLET:
+            raise VericapError(f"a teacher stands beside the losses {' and '.join(TRIPLET)}, not beside '{self.loss}'")
 
     def drawn(self, captions: Ints, generator: np.random.Generator) -> Ints:
         """How many references each image gets, of those it has besides the candidate."""
@@ -141,8 +143,8 @@ class FaierTask:
         """The loss over all pairs of images and candidates."""
         options, scores = self.options, self._all(parts)
         if options.loss in TRIPLET:
-            hardest = min(1.0, step / max(options.hard_warmup, 1))
             if options.loss == "hardest":
+                hardest = min(1.0, step / max(options.hard_warmup, 1))
                 lost = losses.hardest_negative(scores, margin=options.margin, hardest=hardest)
             else:
                 lost = losses.all_negatives(scores, margin=options.margin)
